@@ -41,6 +41,9 @@
 #define SILENT_MIN 3000
 #define READ_MS 50
 
+/* For faults deep in a callback that has nobody to return an error to: the first one is kept, the
+ * main fiber is woken with -ECANCELED, and from there the agent ends its tasks and leaves. Running
+ * on without memory would lose reports that the master counts on. */
 void agent_break(struct agent *a, int code, const char *what)
 {
     if (a->life.broken)
@@ -86,6 +89,8 @@ static uint64_t own_memory(void)
     return tree_look(getpid(), &p) ? p.rss : 0;
 }
 
+/* The kernel's count of out-of-memory kills is taken at each ping: a task that dies by SIGKILL
+ * later is blamed on memory only if the count has gone up since (finish.c). */
 void agent_pong(struct agent *a, const Agent__Ping *ping)
 {
     Agent__Pong pong = AGENT__PONG__INIT;
@@ -228,6 +233,11 @@ static bool agent_may_wait(const struct agent *a, int r)
            !a->life.signal && !a->life.broken && !a->lookup.cut_off && r != -EPROTO && r != -ENOMEM;
 }
 
+/* A lost connection is no reason to end tasks while the lease lasts:
+ *
+ *     reconnect_first() ──► obey_all() ──► 1: told to leave
+ *                             ▲   └──► error, lease left ──► reconnect_again() ──┐
+ *                             └──────────────────────────────────────────────────┘ */
 static int agent_serve(struct agent *a, struct err *err)
 {
     int r = a->platform->begin ? a->platform->begin(a, err) : 0;
@@ -250,6 +260,10 @@ static int64_t grace_of(const struct agent *a)
     return a->leave.told ? a->leave.grace : LOST_GRACE;
 }
 
+/* The end, in this order whatever the reason: shielded first, so that a second signal does not cut
+ * it short; then pings are answered by a fiber of their own; tasks end before anything is saved, as
+ * they could still write; and what is ours goes last. With a fault of our own (`broken`) nothing is
+ * saved: what we know may be wrong. */
 static int live(void *arg)
 {
     struct agent *a = arg;
@@ -303,6 +317,8 @@ static void agent_done(struct agent *a)
     a->platform->done(a);
 }
 
+/* The spawner comes before the loop: it notes how signals and limits were when we were started, and
+ * the loop changes them. umask() cannot be read without setting it. */
 static int agent_set_up(struct agent *a, struct err *err)
 {
     int r;
@@ -329,6 +345,9 @@ const struct agent_platform *agent_platform_of(const struct agent_options *o)
     return o->client ? &agent_at_client : o->container ? &agent_on_yarn : &agent_on_machine;
 }
 
+/* The exit code is for the supervisor and the NodeManager: 128 + signal, a negative errno,
+ * AGENT_UNSAVED when the master could not be told that something was not saved, or 0 when it told
+ * us to leave. */
 int agent_run(const struct agent_options *o, struct err *err)
 {
     struct agent a = { .opt = o, .platform = agent_platform_of(o), .life.err = err };

@@ -79,6 +79,10 @@ static void leave_pings_stop(struct agent *a)
 
 /* ---- tasks end ---- */
 
+/* New work is refused first (`begun`), then whatever runs beside the tasks is ended, and only then
+ * are they waited for. Helpers (unpacking, removing an image's container) are killed with their
+ * groups: they are of no use any more, and a fiber that waits for one counts as busy. reap_all()
+ * gets what tasks left behind, so the next agent of this container finds none of it. */
 void leave_tasks(struct agent *a, int64_t grace)
 {
     int64_t deadline = loop_in(a->loop, (grace > 0 ? grace : 0) + END_MS);
@@ -114,6 +118,10 @@ static void remove_own(struct agent *a, bool master_gone)
     a->platform->remove_own(a, master_gone);
 }
 
+/* The master must have heard everything before we go, as nobody else will tell it: reports are
+ * flushed and the channel is written out. If that cannot be known, what was not saved counts as
+ * untold, and our exit code says so to the NodeManager instead. Pings are answered until the last
+ * moment; removing a large directory takes longer than a master waits. */
 void leave_clean(struct agent *a, bool master_gone)
 {
     a->leave.cleaning = true;

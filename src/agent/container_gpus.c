@@ -49,6 +49,8 @@ static int gpus_choose(struct agent *a, const struct gpus *of, unsigned n, uint3
     return r;
 }
 
+/* Decided once for all tasks of the container. With no more devices in sight than were granted they
+ * are counted from 0, because CUDA numbers what it sees and not what the machine has. */
 int gpus_of_container(struct agent *a, unsigned n, const char **ret, struct err *err)
 {
     uint32_t ids[PLATFORM_GPUS_MAX] = { 0 };

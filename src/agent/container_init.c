@@ -159,7 +159,9 @@ static void on_signals(struct init *x)
     }
 }
 
-/* Until the task has ended, by itself or by us. */
+/* Until the task has ended, by itself or by us.
+ * The agent is gone: everything is killed, and its descriptor is taken out of the poll, which would
+ * otherwise return at once for ever. The loop goes on until the task's own end has been reaped. */
 static void container_init_watch(struct init *x)
 {
     struct pollfd fds[] = { { .fd = x->signals, .events = POLLIN },
@@ -197,6 +199,9 @@ static int container_init_tell(struct init *x, const struct err *failed, struct 
     return end.code;
 }
 
+/* All signals are blocked before the first thing that could fail: process 1 has no default actions,
+ * and one that arrives early is read from the descriptor later. A start that fails is reported in
+ * the same file as an end, because the agent reads nothing else. */
 int init_run(const struct init_options *o, struct err *err)
 {
     struct init x = { .o = o, .agent = -1, .signals = -1 };

@@ -42,6 +42,9 @@ int init_env_write(const char *path, const struct env *weak, const struct env *s
     return path_write_new(path, text.data, text.len, 0600, err);
 }
 
+/* Three layers, each replacing names of the one before: what the job would like (weak), what the
+ * image brings, what the task needs (strong). Entries are lent from `text`, which the caller keeps.
+ */
 int init_env_merge(char *text, size_t n, char *const *image, struct env *ret)
 {
     char *at = text, *end = text + n;

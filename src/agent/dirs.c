@@ -39,6 +39,8 @@ static char *socket_dir(const struct agent *a)
     return str_printf("/proc/%d/cwd%s", (int)getpid(), a->dirs.tasks + n);
 }
 
+/* The master's Welcome decides where it says something; else the platform's home does. On one
+ * machine several agents share `tasks`, so that TMPDIR carries the agent's number. */
 static int dirs_name_places(struct agent *a, struct err *err)
 {
     const Agent__JobFacts *f = a->facts;

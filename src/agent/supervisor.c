@@ -41,7 +41,9 @@ static bool is_link_to_dir(const char *path)
            S_ISDIR(to.st_mode);
 }
 
-/* Runs before anybody else has written here: all links are the launch script's. */
+/* Runs before anybody else has written here: all links are the launch script's.
+ * The links are noted now and removed only if the container is to be started again: the launch
+ * script that then runs a second time writes through them into the NodeManager's cache. */
 static void find_links(const char *dir, int depth, struct strs *ret)
 {
     AUTO_DIR DIR *d = opendir(dir);
@@ -116,7 +118,9 @@ static bool supervisor_reap(pid_t child, int *status)
 }
 
 /* Waits for the child's end and returns its status. Signals, which are blocked, are forwarded; from
- * the first one on the child has limited time, and none when it is stopped: then it is killed. */
+ * the first one on the child has limited time, and none when it is stopped: then it is killed.
+ * SIGCHLD is among the signals, so that sigtimedwait() returns when a child ends; without a
+ * deadline it sleeps for as long as nothing happens. */
 static int mind(pid_t child, const sigset_t *signals)
 {
     const struct timespec step = { .tv_nsec = LOOK_MS * 1000000L };
@@ -188,6 +192,13 @@ static int run_guard(int (*fn)(void *arg), void *arg, const sigset_t *signals, s
     return WIFEXITED(status) ? WEXITSTATUS(status) : SUPERVISOR_AGAIN;
 }
 
+/*     keeper (the container's process group)     waits for the guard
+ *       └─ guard (a group of its own)            waits for the agent
+ *            └─ agent
+ *
+ * Signals stay blocked in keeper and guard, and are taken by sigtimedwait() one at a time: there is
+ * no handler that could run between a fork and what follows it. Both end the rest, since either may
+ * be the one that survives. */
 int supervisor_run(int (*fn)(void *arg), void *arg, const char *links, struct err *err)
 {
     static const int minded[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD };

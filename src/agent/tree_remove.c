@@ -40,7 +40,9 @@ static void remove_work(struct agent_task *t)
     cond_wake_all(&t->agent->remover.changed);
 }
 
-/* One after the other; others may be dropped meanwhile. */
+/* One after the other; others may be dropped meanwhile.
+ * Starts over after each pass that found something: a task dropped while a directory was being
+ * removed by the thread would otherwise wait for the next drop. */
 static void remove_dropped(void *arg)
 {
     struct agent *a = arg;

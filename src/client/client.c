@@ -134,6 +134,9 @@ bool client_broken(int r)
     return false;
 }
 
+/* After a broken connection the platform says whether there is, or will be, a master to ask: 1 yes,
+ * 0 the job has ended, negative when nobody can tell. A refusal is final, except by a master here
+ * that is just ending. */
 int client_again(struct client *c, int r, struct err *err)
 {
     bool ours = r == -ENOMEM || r == -ECANCELED;
@@ -289,6 +292,8 @@ static bool is_deaf(int r)
     return client_broken(r) || r == -EPROTONOSUPPORT || r == -EAGAIN;
 }
 
+/* A job whose master has not started yet, or with `force` one that does not answer or understand,
+ * is ended through YARN, which needs no master. */
 int client_end(struct client *c, const char *target, bool force, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -362,7 +367,9 @@ static int from_files(struct client *c, bool tasks, json_t **ret, struct err *er
     return r < 0 || !c->ops->add ? r : c->ops->add(c, *ret, err);
 }
 
-/* The master's own document, or -ENOTCONN when only the files are left to ask. */
+/* The master's own document, or -ENOTCONN when only the files are left to ask.
+ * Asked once: a status must not hang while a master is being replaced, and the files know nearly as
+ * much. */
 static int from_master(struct client *c, const char *target, json_t **ret, struct err *err)
 {
     int r = client_alive(c, err), now;

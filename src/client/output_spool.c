@@ -116,6 +116,8 @@ const struct strs *spool_missing(const struct spool *s)
     return &s->missing;
 }
 
+/* Bytes that continue the newest extent, in the stream and in the file, make it longer; all others
+ * begin a new one. A gap in the stream stays a gap: spool_read() goes on behind it. */
 int spool_add(struct spool *s, const struct piece *p, struct err *err)
 {
     struct lane *l;

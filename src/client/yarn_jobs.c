@@ -171,6 +171,8 @@ static int yarn_read_key(struct fs_reader *f, char out[KEY_TEXT_MAX], struct err
     return got < 0 ? (int)got : 0;
 }
 
+/* Who may read this file may control the job: HDFS's permissions are what protects it. The text is
+ * wiped on every path. */
 int yarn_jobs_key(struct yarn_jobs *y, const char *app, struct stream_key *ret, struct err *err)
 {
     AUTO_FREE char *dir = NULL;

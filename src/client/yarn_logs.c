@@ -146,6 +146,9 @@ static int keep_all(struct logs *l, struct pieces_of *pieces, const struct strs 
     return r == -ENOMEM || r == -ECANCELED ? r : 0;
 }
 
+/* Two readers of the same logs: one goes through them in order, the other looks up pieces, which
+ * may be anywhere. Logs that cannot be read are no failure, as all this is what is left when
+ * nothing else is. */
 int yarn_output(struct yarn_jobs *y, const char *app, const char *owner, const struct strs *wanted,
                 struct logfiles *files, struct spool **ret_spool)
 {

@@ -185,6 +185,8 @@ static int add_classes(struct capacity_job *j, const struct capacity_master *m)
     return r;
 }
 
+/* All faults of queue, labels, images and nodes are told together; sizes are judged only when there
+ * are none of them. */
 int capacity_check(const struct spec *s, const struct deploy_facts *f,
                    const struct capacity_master *m, struct spec_faults *faults,
                    struct capacity *ret)

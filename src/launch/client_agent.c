@@ -47,6 +47,8 @@ bool client_agent_wanted(const struct spec *s)
 
 /* ---- what the agent is told ---- */
 
+/* Asked for at each start: another master may have taken over since the last. One that has no
+ * platform yet answers -EAGAIN. */
 static int ask_address(struct client_agent *b, char **ret, struct err *err)
 {
     AUTO_BUF text = { .max = CLIENT_BODY_MAX };
@@ -108,6 +110,8 @@ static void client_agent_let_go(struct client_agent *b)
         close(take_fd(b->line));
 }
 
+/* Closing our end of the last agent's line first makes sure that two never live at the same time.
+ */
 static int start_process(struct client_agent *b, struct err *err)
 {
     char *argv[] = { (char *)"ydl-node",
@@ -159,7 +163,10 @@ static void client_agent_last_line(const struct client_agent *b, char out[LAST_L
         memmove(out, line + 1, strlen(line));
 }
 
-/* Runs one agent to its end: 1 when another one is to take its place. */
+/* Runs one agent to its end: 1 when another one is to take its place.
+ * 0: it left in order, with the job. SUPERVISOR_AGAIN: it was killed, and another is started as a
+ * NodeManager would. Any other code is its own decision, and starting it again would change
+ * nothing. */
 static int client_agent_run_agent(struct client_agent *b, struct err *err)
 {
     char said[LAST_LINE_MAX];
@@ -263,6 +270,11 @@ static bool wait_until(struct client_agent *b, int64_t ms)
     return !b->fiber;
 }
 
+/*     job ended: the master has told it to leave ──LEAVE_MS──► hang up ──END_MS──► kill
+ * ──KILLED_MS──► else:      hang up at once
+ *
+ * A fiber that waits for an address and not for an agent is cancelled instead. Should even the kill
+ * not help, the memory stays, as the fiber uses it. */
 struct client_agent *client_agent_stop(struct client_agent *b, bool ended)
 {
     if (!b)

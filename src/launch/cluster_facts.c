@@ -238,6 +238,8 @@ static int ask_fresh(void *arg, struct err *err)
     return yarn_new_application(a->client, &a->fresh, err);
 }
 
+/* The new application's id is among the answers, because the same answer has the largest container
+ * that the cluster gives. */
 static int cluster_facts_ask_all(struct loop *l, struct answers *a, struct err *err)
 {
     static int (*const asks[])(void *, struct err *) = { ask_types,  cluster_facts_ask_nodes,

@@ -176,6 +176,8 @@ static int fetch_on_progress(void *arg, uint64_t done)
     return 0;
 }
 
+/* O_EXCL: the directory is new and ours, so a file that is there already would be a fault. close()
+ * is checked, because a full disk may show only there. */
 static int fetch_copy_file(struct fetch *f, struct fs *fs, const char *from, const char *to,
                            struct err *err)
 {
@@ -231,7 +233,10 @@ static int fetch_copy(struct fetch *f, struct fs *fs, const struct fs_entry *fro
     }
 }
 
-/* Copies one, and puts the copy's name in its place. */
+/* Copies one, and puts the copy's name in its place.
+ * Each file has a directory of its own, so that two of the same name do not meet, and the job sees
+ * it under the name it had. The specification is changed: from here on it is a local file like any
+ * other. */
 static int bring(struct fetch *f, struct spec_file *file, struct err *err)
 {
     AUTO_FREE char *dir = str_printf("%s/%u", f->dir, f->n++);
@@ -319,6 +324,7 @@ static void fetch_on_closed(uv_handle_t *h)
         free(w);
 }
 
+/* The struct is freed by the last handle that closes: libuv needs them until then. */
 static struct watch *watch_stop(struct watch *w)
 {
     unsigned n = w ? w->open : 0;

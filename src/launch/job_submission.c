@@ -59,7 +59,9 @@ static int submit_run_step(void *arg, struct err *err)
     return s->fn(s->x, err);
 }
 
-/* Steps that do not need each other, at the same time: each is mostly waiting for a server. */
+/* Steps that do not need each other, at the same time: each is mostly waiting for a server.
+ * The first step that fails cancels the others, and its reason is the one that is told (group.c).
+ */
 static int run_together(struct submission *x, step_fn *const *fns, size_t n, struct err *err)
 {
     struct step steps[STEPS_MAX];
@@ -114,6 +116,8 @@ static int trust_parents(struct submission *x, struct err *err)
     return r;
 }
 
+/* `made` is set before the directories are: whatever part of them exists is removed on failure
+ * (undo()). */
 static int open_home(struct submission *x, struct err *err)
 {
     static step_fn *const dirs[] = { make_jobs, make_logs };
@@ -252,6 +256,8 @@ static int add_boot(struct submission *x, struct credentials *c, struct err *err
     return r;
 }
 
+/* Their life counts from here on and not from the end of the upload, which may take an hour;
+ * submit_job() takes that off. */
 static int get_tokens(struct submission *x, struct err *err)
 {
     const struct submit_options *o = x->o;
@@ -273,6 +279,8 @@ static int get_tokens(struct submission *x, struct err *err)
 
 /* ---- the application ---- */
 
+/* The command is the same for every job: no word of the user's passes a shell or stands in YARN's
+ * pages. All that the master has to know is in the credentials. */
 static int make_launch(struct submission *x, Yarn__ContainerLaunchContext **ret, struct err *err)
 {
     const struct cache_file *node = cache_files_find(&x->files, NODE_NAME);
@@ -304,6 +312,8 @@ static int make_launch(struct submission *x, Yarn__ContainerLaunchContext **ret,
     return r;
 }
 
+/* `handed` before the call: an answer that is lost may belong to a request that was carried out,
+ * and undo() then has an application to take back. */
 static int submit_submit(struct submission *x, struct err *err)
 {
     const struct submit_options *o = x->o;
@@ -397,6 +407,8 @@ static struct buf take_buf(struct buf *b)
     return taken;
 }
 
+/*     key ──► directories ──► upload, tokens, keytab ──► submit, job.json, spec.json, key, uses
+ *              (trusted?)         at the same time             at the same time */
 int submit_job(const struct submit_options *o, struct submitted *ret, struct err *err)
 {
     static step_fn *const steps[] = { submit_make_key, open_home, prepare, submit_hand_over };

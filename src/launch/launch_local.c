@@ -141,6 +141,7 @@ static char *out_dir(const struct spec *s, const char *cwd, const struct job_dir
     return target ? NULL : own_out_dir(d);
 }
 
+/* Written in its complete form: the master sees what was checked, and not what was typed. */
 static int launch_write_spec(const struct spec *s, const struct job_dir *d, struct err *err)
 {
     AUTO_BUF text = { .max = SPEC_FILE_MAX };
@@ -190,6 +191,8 @@ static int master_failed(char *text, const char *log, struct err *err)
     return (int)code;
 }
 
+/* The end of the stream is the end of the message. A master that dies first closes it as well, and
+ * then its log has the reason. */
 static int launch_read_ready(struct loop *l, int fd, const char *log, struct err *err)
 {
     AUTO_SOCK *s = NULL;
@@ -210,6 +213,10 @@ static int launch_read_ready(struct loop *l, int fd, const char *log, struct err
     return str_starts(text, "ready") ? 0 : master_failed(text, log, err);
 }
 
+/* The master's standard input is the job's lock: it has it from its first instruction on, so the
+ * job is never seen without one, and keeps it until it dies. Standard output is the socket on which
+ * it says that it is ready, standard error its log. Our copy of its end is closed, or its death
+ * would not end the stream. */
 static int start_master(struct loop *l, struct job_dir *d, struct proc **ret, struct err *err)
 {
     AUTO_FREE char *program = NULL;
@@ -287,6 +294,8 @@ static int launch_write_job(struct spec *s, const struct launch_options *o, cons
     return r < 0 ? r : write_facts(s, o, d, err);
 }
 
+/* A failure removes the job's directory with everything in it: nobody has been told its name yet.
+ */
 int launch_local(struct loop *l, struct spec *s, const struct launch_options *options,
                  struct job_dir *ret_dir, struct proc **ret_master, struct err *err)
 {

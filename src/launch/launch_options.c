@@ -1,4 +1,12 @@
-/* launch_options.c - see launch_options.h */
+/* launch_options.c - from the words of a command line to a specification that is complete and
+ * checked.
+ *
+ *     table ──► job file, or what a front end made ──► options ──► command ──► defaults ──► checks
+ *
+ * Later steps replace what earlier ones said. Whatever is wrong with the job is collected and told
+ * all at once, with the key it belongs to, so that a user does not fix one fault after the other;
+ * only what has nothing to do with the job (no memory, no cluster) ends it at once. See
+ * launch_options.h. */
 #include "launch/launch_options.h"
 #include "base/path.h"
 #include "cli/exit.h"
@@ -258,6 +266,8 @@ static int options_read_job(const struct globals *g, struct spec *s, struct spec
     return spec_parse(g->job_by, g->job, strlen(g->job), s, f) == -ENOMEM ? err_oom(err) : 0;
 }
 
+/* Options below OURS have the name of a key of the specification, which parses the text itself: an
+ * option and its key cannot differ in what they accept. */
 static int read_flags(const struct options *o, struct spec *s, struct spec_faults *f)
 {
     int r = 0;
@@ -324,6 +334,9 @@ static int place_programs(struct spec *s, enum options_on on, struct spec_faults
     return dir ? native_programs_find(s, dir, on == OPTIONS_YARN, f) : -ENOMEM;
 }
 
+/* The framework first, since it fills in roles, and the name before the checks, which look at it.
+ * What is checked last depends on the platform: here programs and memory are looked for, on a
+ * cluster not. */
 static int options_complete(struct spec *s, enum options_on on, const struct framework **ret,
                             struct spec_faults *f)
 {
@@ -358,6 +371,8 @@ static bool options_said_before(const struct spec_faults *f, size_t at)
     return false;
 }
 
+/* Each fault is said once, though several roles may have it. With --json the same goes to standard
+ * output as one document, with the errors' usual form. */
 int options_faults(const struct cli *c, const struct spec_faults *f, struct err *err)
 {
     AUTO_JSON *list = json_array();
@@ -389,6 +404,8 @@ int options_faults(const struct cli *c, const struct spec_faults *f, struct err 
     return r < 0 ? r : EXIT_USAGE;
 }
 
+/* Decides between a fault of the job, which joins the others, and one of the system, which ends the
+ * launch. */
 int options_blame(struct spec_faults *f, const char *key, int r, const struct err *why,
                   struct err *err)
 {

@@ -291,6 +291,8 @@ static int find_address(struct launching *l, struct spec_faults *f, struct err *
     return options_blame(f, "client-address", r == -ENXIO ? -EINVAL : r, &why, err);
 }
 
+/* Waiting for the cluster comes before files are looked at: they may change while one waits for
+ * hours. All faults of all checks are told together. */
 static int launch_check(struct launching *l, enum deploy_look look, struct err *err)
 {
     AUTO_SPEC_FAULTS f = { 0 };
@@ -340,6 +342,8 @@ static void note_expiry(const struct launching *l)
     launch_say_note(l, text);
 }
 
+/* After the submit nothing may fail the launch that the job does not need: sweeping old directories
+ * goes on beside it. */
 static int launch_submit(struct launching *l, int64_t began, struct err *err)
 {
     AUTO_FREE char *program = NULL;
@@ -400,6 +404,7 @@ int launch_yarn(struct job_call *x, const struct spec *s, const struct launch_ya
 
 /* ---- the plan ---- */
 
+/* A plan without a cluster is still one; it says that nothing was checked there. */
 static int print_plan(struct launching *l, bool checked, json_t *doc, struct err *err)
 {
     AUTO_BUF text = { .max = 64 * MIB };

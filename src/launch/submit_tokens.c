@@ -1,5 +1,13 @@
-/* submit_tokens.c - see submit_tokens.h. Where a job's things are, and the tokens for it; the
- * target of results is looked at in output_target.c. */
+/* submit_tokens.c - where a job's things are in HDFS, and the tokens with which its containers
+ * reach them.
+ *
+ *     places that the job names ──► name services, each once ──► one token from each
+ *
+ * A token lets anybody act as the user until it expires, so it names who may renew it: the
+ * ResourceManager for those of the submit, the user for those that a running `ydl run` gets later.
+ * A session that was itself started with tokens hands them on, since a NameNode gives none to
+ * whoever came with one. The target of results is looked at in output_target.c. See
+ * submit_tokens.h. */
 #include "launch/submit_tokens.h"
 #include "hadoop/conf/conf_path.h"
 #include "hadoop/conf/conf_services.h"
@@ -164,6 +172,8 @@ static int deploy_add_token(struct session *s, const char *name_service, const c
     return credentials_add(ret, t.service, &t, err);
 }
 
+/* Without Kerberos there are no tokens and nothing to do. A refusal is fine for a service whose
+ * token was handed on already. */
 int deploy_tokens(struct session *s, const struct strs *places, struct credentials *ret,
                   struct err *err)
 {

@@ -46,6 +46,8 @@ static int find_places(struct renew *r, struct strs *ret, struct err *err)
     return result < 0 ? result : deploy_places(r->spec, base, ret, err);
 }
 
+/* From now on at half of their life: the first ones could be used for three quarters because the
+ * ResourceManager renews them, and it does not know these. */
 static int renew_get(struct renew *r, struct err *err)
 {
     AUTO_CREDENTIALS *c = NULL;
@@ -112,6 +114,8 @@ static int64_t renew_pause_of(const struct renew *r)
     return ms < TRY_SOON_MS ? TRY_SOON_MS : ms > TRY_AGAIN_MS ? TRY_AGAIN_MS : ms;
 }
 
+/* The client may be between two masters when tokens are due: they are got all the same, and
+ * renew_again() has them handed to the next one. */
 static void renew_run(void *arg)
 {
     struct renew *r = arg;

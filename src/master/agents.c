@@ -62,6 +62,9 @@ static uint32_t agent_number(struct master *m, const Agent__Hello *h)
     return number;
 }
 
+/* Nothing of ours changes before the version, the job and the key fit. A second connection under
+ * the same number is refused, unless it says that it is back (`again`): then the old one is dead,
+ * even if TCP has not noticed, and is replaced. */
 static int check_hello(struct master *m, const Agent__Hello *h, struct agent_conn **ret,
                        struct err *err)
 {
@@ -253,6 +256,9 @@ void agents_client_gone(struct master *m)
     }
 }
 
+/* One fiber looks after all agents. When it wakes up late by more than LATE_MS the machine itself
+ * stood still (suspended, or starved of CPU), and everybody's silence is forgiven: the pings they
+ * sent are still unread in our sockets. */
 void agents_watch(struct master *m)
 {
     int64_t last = loop_now(m->loop), now;

@@ -46,6 +46,8 @@ static bool any_asked(const struct master *m)
     return false;
 }
 
+/* An agent arrives while the job is ending. A new one has run nothing, so it counts as saved and
+ * may go at once; one that is back may hold the only copy of a task's output. */
 void agents_save_late(struct agent_conn *a)
 {
     struct master *m = a->master;
@@ -58,6 +60,8 @@ void agents_save_late(struct agent_conn *a)
         ask_to_save(a, 0, any_asked(m));
 }
 
+/* On one machine an agent whose connection broke is dead. In a container it may come back, or its
+ * container's end is reported by the ResourceManager. */
 bool agents_will_be_heard(const struct agent_conn *a)
 {
     const struct master *m = a->master;
@@ -84,6 +88,8 @@ void agents_unsaved(struct master *m, uint32_t number, const char *why)
     master_unsaved(m, text ? text : "not everything could be saved");
 }
 
+/* The first agent that is connected saves what belongs to no task; `spared` tells the others not
+ * to. */
 void agents_shutdown(struct master *m, int64_t grace)
 {
     bool spared = false;

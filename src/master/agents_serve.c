@@ -102,6 +102,10 @@ static void on_more(void *user)
         log_error(LOG_MASTER, "agent %u: %s", x->agent->number, none.text); /* it seems silent */
 }
 
+/* A connection is in one of two states, and never in both:
+ *
+ *     waiting (no fiber) ──on_more()──► reading (a fiber) ──nothing left──► waiting
+ *                                          └── end, error, other channel ──► end_connection() */
 static int read_on(void *arg, struct err *err)
 {
     struct agent_reader *x = arg;
@@ -122,6 +126,10 @@ static int read_on(void *arg, struct err *err)
 
 /* ---- the beginning ---- */
 
+/* The Welcome is the first message on a connection: an agent takes anything else for a broken
+ * master. Only after it is the engine told, because what the engine then wants is sent right
+ * behind. A restarted agent has none of its predecessor's tasks (engine_on_agent_again()); one that
+ * came back has said in its Hello which of them live. */
 static void agents_serve_serve(struct agent_conn *a, struct channel *c)
 {
     struct agent_reader *x = calloc(1, sizeof(*x));
@@ -151,6 +159,8 @@ static void agents_serve_serve(struct agent_conn *a, struct channel *c)
     (void)read_on(x, NULL);
 }
 
+/* A stranger has KEY_MS to prove that it knows the key, and is counted against its address when it
+ * does not (wire/admission.h). */
 static int agents_open_stream(struct master *m, struct sock *s, struct stream **ret,
                               struct err *err)
 {
@@ -202,6 +212,8 @@ void agents_serve(void *user, struct visitor *v, struct sock *s)
     agents_serve_serve(a, a->channel);
 }
 
+/* Waiting connections have no fiber to cancel; closing them calls on_more(), which sees `hung_up`
+ * and ends them. Hence the flag is set first and the group is waited for last. */
 void agents_hang_up(struct master *m)
 {
     m->agents.hung_up = true;

@@ -109,6 +109,9 @@ static void mark_used(struct master *m)
             a->used = true;
 }
 
+/* Two passes: marking what is in use walks the whole gang, so it is only done when there is a
+ * candidate at all. Called by agents_watch() alone, between two sleeps, when nobody holds a pointer
+ * from agents_get(): those are good only until their holder waits. */
 void agents_forget(struct master *m)
 {
     uint32_t n = 0, over = 0;

@@ -28,6 +28,8 @@ static bool barrier_is_wanted(const struct master *m, const struct kv_late *l, c
     return l->need == all;
 }
 
+/* A barrier for "any four" of a hundred tasks has no missing ones that could be named: then the
+ * line ends with the count alone. */
 static int name_missing(const struct master *m, const struct kv_late *l, struct buf *out)
 {
     char name[ENGINE_NAME_MAX];

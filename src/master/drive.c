@@ -77,6 +77,9 @@ int drive_set_slot(struct master *m, uint32_t slot, uint32_t agent, struct err *
     return r < 0 ? r : set_slot(m, slot, agent, NULL, 0, err);
 }
 
+/* An agent can serve several slots, as the one beside the client does: then a grant names one that
+ * is connected already and says no second Hello, and the engine hears here that the slot's agent
+ * is up. For all others agents_tell_slots() says so when they arrive. */
 static void on_granted(void *user, uint32_t slot, uint32_t agent, const uint32_t *gpus, size_t n)
 {
     struct master *m = user;
@@ -98,6 +101,9 @@ static void on_granted(void *user, uint32_t slot, uint32_t agent, const uint32_t
     master_wake(m);
 }
 
+/* The agent ended its container in order. During the save phase that is as good as a last Saved: an
+ * agent whose connection broke while it saved does not dial again, so its exit is all that we hear.
+ */
 static void on_left(void *user, uint32_t slot)
 {
     struct master *m = user;
@@ -109,6 +115,9 @@ static void on_left(void *user, uint32_t slot)
     agents_tell_saved(a);
 }
 
+/* The store and the hub are told before the engine: engine_on_lost() may ask for a replacement at
+ * once, and nothing of the old attempt (a barrier it waits at, a stream that readers follow) may be
+ * taken for the new one's. */
 void drive_lost(struct master *m, uint32_t slot, enum fail_class cls, const char *text)
 {
     struct err err = ERR_INIT;
@@ -125,6 +134,10 @@ void drive_lost(struct master *m, uint32_t slot, enum fail_class cls, const char
     master_wake(m);
 }
 
+/* The order matters. What the agent did not save is looked up while it still counts as there
+ * (agents_unsaved() ignores one that is lost), and the agent is told to leave before it is marked,
+ * as nothing is sent to a lost one. An agent with several slots comes here once per slot: only the
+ * first time is it told and logged. */
 static void on_lost(void *user, uint32_t slot, enum fail_class cls, const char *text)
 {
     struct master *m = user;
@@ -241,6 +254,8 @@ const struct kv_events drive_kv_events = {
 
 /* ---- actions ---- */
 
+/* An ask that the platform turns down at once is told to the engine like one that is refused later,
+ * so that there is one path for both. -EALREADY: the platform has this ask and goes on with it. */
 static int do_ask(struct master *m, const struct action *a, struct err *err)
 {
     uint32_t role, first, n;
@@ -257,6 +272,9 @@ static int do_ask(struct master *m, const struct action *a, struct err *err)
     return 0;
 }
 
+/* Gives a slot back. The Drop goes out before the Shutdown, in the same order as the agent is to
+ * obey them. A container whose agent has not said a word yet has nothing to save and nobody to
+ * tell, so it is taken back from the platform directly instead of being asked to leave. */
 static int do_release(struct master *m, const struct action *a, struct err *err)
 {
     const struct platform_ops *ops = m->platform->ops;
@@ -290,6 +308,9 @@ static int do_prepare(struct master *m, const struct action *a, struct err *err)
     return outbox_prepare(m, a->id, &why) < 0 ? outbox_fail(m, a->id, &why, err) : 0;
 }
 
+/* The names under which tasks are known go first, because the description has them. When no
+ * description can be made no generation ever could start, so that the job is aborted and not
+ * retried. */
 static int do_form(struct master *m, const struct action *a, struct err *err)
 {
     int r;
@@ -321,6 +342,9 @@ static int do_stop(struct master *m, const struct action *a, struct err *err)
     return outbox_stop(m, a->id, a->grace, err);
 }
 
+/* The engine has seen the last task end. Two clocks start here: `ask_by` is how long the record of
+ * that may take to reach HDFS before agents are asked to save anyway, at most a quarter of
+ * `save_time`, so that agents keep the larger part of it; `until` is the end of all saving. */
 static int do_end(struct master *m, const struct action *a, struct err *err)
 {
     (void)a;
@@ -396,6 +420,9 @@ static int64_t on_loop_clock(const struct master *m, int64_t at)
     return at == INT64_MAX ? LOOP_NEVER : at - m->wall + m->mono;
 }
 
+/* The earliest of everybody's deadlines. Once agents save, the engine, the node list and lost
+ * containers have nothing to decide any more; their deadlines would only wake the loop. While the
+ * journal holds records that could not be written, it is tried again every RETRY_MS. */
 static int64_t next_deadline(const struct master *m)
 {
     int64_t a = engine_deadline(m->engine), b = kv_deadline(m->kv), c = node_faults_deadline(m);
@@ -429,6 +456,15 @@ static void drive_on_time(struct master *m)
         master_fault(m, &err);
 }
 
+/* One turn:
+ *
+ *     timers ──► engine ──► actions ──► agents, platform
+ *                  └──────► events ───► journal, readers        then sleep until woken or due
+ *
+ * Events are written after the actions were carried out: what an action reports (a refused ask, a
+ * plan that failed) is in the same batch. A negative result means that another master goes on or
+ * that this one was given up: then no end is recorded, since only the master that has the job may
+ * tell one. */
 int drive_job(struct master *m, bool begun, struct err *err)
 {
     int r = begun ? 0 : engine_start(m->engine, master_now(m), err);

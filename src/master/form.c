@@ -38,6 +38,9 @@ static int describe_task(struct master *m, const struct task *t, struct cluster_
     return 0;
 }
 
+/* Builds the new description beside the old one and swaps them, so that a failure before the swap
+ * leaves a usable one. Strings of it are borrowed from agents: `described` keeps agents_forget()
+ * from freeing those, and is cleared for all before the new ones are marked. */
 static int fill_cluster(struct master *m, struct err *err)
 {
     struct cluster_role *roles = calloc(m->spec.n_roles + 1, sizeof(*roles));
@@ -154,6 +157,9 @@ static int form_describe(struct master *m, struct err *err)
     return r < 0 ? r : render_cluster(m, err);
 }
 
+/* Servers, waits and barriers of a generation do not survive it: a worker of the old gang that is
+ * slow to die must not meet the new gang at a rendezvous. Keys of the store stay, except those of
+ * PMI, and so do servers that last (rendezvous_lasts()). */
 int form_generation(struct master *m, struct err *err)
 {
     int r;
@@ -165,6 +171,8 @@ int form_generation(struct master *m, struct err *err)
     return r < 0 ? r : start_servers(m, false, err);
 }
 
+/* A new master in the middle of a generation: the store was restored from its log and must not be
+ * cleared, so this is form_generation() without kv_generation(). */
 int form_resume(struct master *m, struct err *err)
 {
     int r = form_describe(m, err);
@@ -177,6 +185,8 @@ int form_begin(struct master *m, struct err *err)
     return start_servers(m, true, err);
 }
 
+/* A task that was restarted alone may be on another host or other ports than the description says.
+ */
 static bool is_described(const struct master *m, const struct task *t)
 {
     const struct cluster_role *role =

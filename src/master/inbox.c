@@ -26,6 +26,9 @@ static bool is_current(const struct agent_conn *a, const struct task *t)
     return !a->lost && t->agent == a->number && t->state != TASK_WAITING && t->state != TASK_LOST;
 }
 
+/* A report that the engine cannot use is our fault or bad luck, not the agent's: it is noted and
+ * the connection stays. Only without memory is it ended; the agent comes back and says everything
+ * again. */
 static int engine_said(struct agent_conn *a, int r, const struct err *err)
 {
     if (r < 0)
@@ -33,6 +36,9 @@ static int engine_said(struct agent_conn *a, int r, const struct err *err)
     return r == -ENOMEM ? r : 0;
 }
 
+/* An agent that is back says for each task what it has: only prepared, running, or ended. That
+ * replaces all reports that were lost with the connection, or told to a master that died. The end
+ * itself, with its exit code, follows as an ordinary Exited (resync.c of the agent). */
 static int held_one(struct agent_conn *a, const Agent__HeldTask *h, struct err *err)
 {
     struct master *m = a->master;
@@ -179,6 +185,11 @@ static char *better_text(const struct master *m, const Agent__ExitedTask *x, int
     return text;
 }
 
+/* An end may come twice (the agent repeats it after each reconnect), late (the task was restarted
+ * elsewhere, or its slot is lost), or from a lost container that we wait for (lost.c). Only the
+ * first end of the current attempt reaches the engine; a repeated one still brings the sizes of the
+ * output, which the hub of a new master does not know. Whether the node is to blame is decided
+ * before the engine is told, because the engine changes `stopping`. */
 static int exited_one(struct agent_conn *a, const Agent__ExitedTask *x, struct err *err)
 {
     struct master *m = a->master;
@@ -242,6 +253,8 @@ static int inbox_on_output(struct agent_conn *a, const Agent__ToMaster *msg, str
     return r;
 }
 
+/* Requests of a task that has moved, or whose container is lost, are dropped: an answer would find
+ * nobody, and a put by the old life of a rank must not be seen by the new one. */
 static int on_kv(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
 {
     struct master *m = a->master;

@@ -108,6 +108,10 @@ int journal_retry(struct journal *j)
     return 0;
 }
 
+/* Held records go first, or the file's order would not be the order of events. A record that finds
+ * no room in memory either is counted in `lost`, and the last record of the log says so
+ * (tell_end()). The final records get LAST_MAX more room than all others, so that a full buffer
+ * cannot swallow them. */
 int journal_append(struct journal *j, const void *p, size_t n)
 {
     int r = journal_retry(j);
@@ -170,6 +174,8 @@ void journal_done(struct journal *j)
     j->fd = -1;
 }
 
+/* For the store's log only, which begins anew when it is long. `round` tells those who remember
+ * offsets that they are of another file. */
 void journal_restart(struct journal *j)
 {
     if (ftruncate(j->fd, 0) < 0) {
@@ -237,6 +243,9 @@ static int pass_over(struct journal *j, uint64_t *at, struct buf *p)
     return 0;
 }
 
+/* Returns whole lines only. Most records are short, so it reads a little and tries again with the
+ * largest size only when there was no newline; a record longer than even that is passed over, as no
+ * reader could take it. */
 ssize_t journal_lines(struct journal *j, uint64_t *at, struct buf *p)
 {
     size_t n = READ_BYTES;

@@ -11,6 +11,9 @@
 #define READ_BYTES (64 * KIB)
 #define LIVE_ROOM (8 * MIB) /* more than the engine has at a time */
 
+/* Half of the lines go when there are too many: dropping from the front for each new one would move
+ * the whole buffer each time. A reader who was further behind continues at `begin` (live_read()).
+ */
 void live_take(struct master *m)
 {
     struct live *l = &m->live;

@@ -27,6 +27,10 @@ static uint32_t count_living(const struct master *m, uint32_t slot)
     return living;
 }
 
+/* Waits only where there is somebody to wait for: a connected agent that was heard of lately, with
+ * tasks that live. In all other cases the caller tells the engine at once. A slot waits once; a
+ * second loss of it while it waits is told at once and ends the wait (set_slot() calls
+ * lost_forget()). */
 bool lost_waits(struct master *m, uint32_t slot, enum fail_class cls, const char *text)
 {
     struct slot_info *s = &m->slots.v[slot];

@@ -31,6 +31,9 @@ static int master_copy_text(const json_t *facts, const char *key, char **ret, st
     return *ret ? 0 : err_oom(err);
 }
 
+/* The client has completed and checked the same spec. Since then it was a file on a disk or in
+ * HDFS, and what comes from a file is hostile until it is parsed. One fault is enough for the
+ * message: the user saw all of them when the job was submitted. */
 static int read_spec(struct master *m, struct err *err)
 {
     struct spec_faults faults = { 0 };
@@ -146,6 +149,9 @@ static void master_say_ready(const struct master *m, int r, const struct err *er
     close(m->opt->ready_fd);
 }
 
+/* The order is a chain of needs. The past is read into an engine that exists, and before anybody
+ * can connect, because reading it waits for HDFS. The platform comes last: it tells the
+ * ResourceManager and new containers where our two servers listen. */
 static int master_set_up(struct master *m, struct err *err)
 {
     int r = master_read_facts(m, err);
@@ -204,6 +210,8 @@ static int master_start_fibers(struct master *m, struct err *err)
 
 /* ---- the end ---- */
 
+/* However much of save_time was used up by saving, each step of leaving gets LEAST_MS (or what it
+ * asked for, if that is less): a slow save must not leave the application unfinished in YARN. */
 int64_t master_end_by(const struct master *m, int64_t ms)
 {
     int64_t by = loop_in(m->loop, ms), least = loop_in(m->loop, ms < LEAST_MS ? ms : LEAST_MS);
@@ -237,6 +245,11 @@ static void master_remove_run(struct master *m)
     remove_empty_out(m);
 }
 
+/* Two ways out. `left`: another master goes on, so agents and tasks stay untouched, readers are
+ * handed over, and only the log is brought to HDFS. Otherwise the job has ended: readers get the
+ * rest of the output first (hub_drain()), agents that were not asked to save are told to leave, and
+ * containers are given back. The API is answered until after `leave`, as clients still ask how the
+ * job ended. All of it is shielded from cancellation: a second signal must not stop it half way. */
 static void take_down(struct master *m)
 {
     struct err err = ERR_INIT;
@@ -328,6 +341,8 @@ static int master_begin(struct master *m, bool *ret_begun, struct err *err)
     return r < 0 ? r : master_start_fibers(m, err);
 }
 
+/* Whoever started the master waits on ready_fd for "ready" or the reason why not: everything that
+ * can fail for a reason of the user's is in master_set_up(). */
 int master_run(const struct master_options *o, struct err *err)
 {
     struct master *m = calloc(1, sizeof(*m));

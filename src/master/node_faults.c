@@ -5,6 +5,8 @@
 #include "base/log.h"
 #include "master/master_private.h"
 
+/* The note is for people and for the next master alike: node_faults_restore() reads its "avoid" and
+ * "lift" keys back. */
 static void node_faults_tell(struct master *m, const char *node, bool on)
 {
     AUTO_FREE char *text =
@@ -43,6 +45,8 @@ static int64_t waiting_since(const struct master *m)
     return since;
 }
 
+/* A node that is avoided costs nothing while all asks are served elsewhere. So nodes are let off
+ * one by one, and only because an ask has waited for long. */
 int64_t node_faults_deadline(const struct master *m)
 {
     const struct platform_ops *ops = m->platform->ops;

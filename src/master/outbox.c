@@ -32,6 +32,8 @@ void outbox_done(struct outbox *o)
 
 /* ---- collecting ---- */
 
+/* Puts a task on one of its agent's lists; `list` is the list's offset in struct agent_conn. The
+ * agent itself is queued once for a turn, however many lists it is on. */
 static int outbox_collect(struct master *m, uint32_t task, size_t list, struct agent_conn **ret,
                           struct err *err)
 {
@@ -105,6 +107,9 @@ static void send_numbers(struct agent_conn *a, struct numbers *l, bool stop)
     l->n = 0;
 }
 
+/* One Stop message has one grace period for all of its tasks. A task with another one flushes those
+ * collected before it, and a Start that still waits goes first: an agent that got the Stop before
+ * the Start would run a task that nobody wants any more. */
 int outbox_stop(struct master *m, uint32_t task, int64_t grace, struct err *err)
 {
     struct agent_conn *a = agents_get(m, engine_task(m->engine, task)->agent);
@@ -171,6 +176,8 @@ static int outbox_add_link(const struct master *m, struct links *l, const struct
     return x->from && x->to ? 0 : -ENOMEM;
 }
 
+/* On YARN the NodeManager or the agent has put the files in place before a task is prepared; only
+ * on one machine does each task get links to where the user's files are. */
 static int make_links(const struct master *m, const struct spec_role *role, struct links *ret)
 {
     const struct spec_files *lists[] = { &m->spec.files, &role->files, &m->spec.archives,
@@ -258,6 +265,9 @@ static void send_prepare_piece(struct agent_conn *a, struct prepare_piece *p, si
         outbox_send(a, &msg);
 }
 
+/* A message is cut at PIECE_TASKS and wherever the role changes, because all tasks in one message
+ * point to the same list of links. The list is freed only after the message that borrows it has
+ * been packed by outbox_send(). */
 static int send_prepare(struct agent_conn *a)
 {
     struct master *m = a->master;
@@ -289,6 +299,10 @@ static int send_prepare(struct agent_conn *a)
     return r;
 }
 
+/* The order of kinds is the order in which an agent must see them: Drop frees the ports and
+ * directories that a Prepare of the same task takes again, and a Start comes after both. Only Start
+ * is paced (outbox_pace.c), since it is the only large one; outbox_start_first() keeps a Start that
+ * waits from being overtaken by what is sent here. */
 void outbox_flush(struct master *m)
 {
     for (size_t i = 0; i < m->outbox.busy.n; i++) {
@@ -311,6 +325,9 @@ void outbox_flush(struct master *m)
     m->outbox.busy.n = 0;
 }
 
+/* An answer for a task that has moved goes to the agent it is on now, which knows no such request
+ * and ignores it. One that is lost with a connection is asked for again by the agent
+ * (relay_again()) under the same id, so nothing is kept here. */
 void outbox_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n)
 {
     struct master *m = user;

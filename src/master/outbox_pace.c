@@ -61,7 +61,10 @@ static int await_place(struct master *m, struct on_way v[AT_ONCE], struct on_way
     return r == -ECANCELED ? r : 0;
 }
 
-/* Sends to those that wait, each when one of AT_ONCE before it has been written. */
+/* Sends to those that wait, each when one of AT_ONCE before it has been written.
+ * Runs as one fiber of the readers' group, so that agents_hang_up() cancels it with them. Agents
+ * may be lost or reconnect while it waits for a place: it looks each one up by number afterwards
+ * and skips those whose Start was sent or dropped meanwhile. */
 static int send_waiting(void *arg, struct err *err)
 {
     struct master *m = arg;
@@ -91,12 +94,15 @@ static int send_waiting(void *arg, struct err *err)
     return 0;
 }
 
+/* Whatever is sent to an agent next must not overtake its Start. */
 void outbox_start_first(struct agent_conn *a)
 {
     if (a->start_waits && (a->drop.n || a->stop.n || a->prepare.n))
         send_start(a);
 }
 
+/* Small jobs send at once. Where there is no memory or no fiber for pacing, so does everybody: a
+ * burst is better than a task that never starts. */
 void outbox_start_later(struct agent_conn *a)
 {
     struct master *m = a->master;

@@ -19,6 +19,7 @@ struct start_piece {
     size_t n, bytes;
 };
 
+/* The words of a piece are borrowed from its plans, so both live until the message is packed. */
 static void empty_piece(struct start_piece *p)
 {
     for (size_t i = 0; i < p->n; i++) {
@@ -66,6 +67,8 @@ static void fill_ready(struct start_one *x, const struct spec_ready *ready)
     x->msg.ready = &x->ready;
 }
 
+/* A task becomes part of the piece (p->n) only when all of it could be planned; until then this
+ * function frees what it made, afterwards empty_piece() does. */
 static int fill_start(struct master *m, uint32_t id, struct start_piece *p, struct err *err)
 {
     const struct task *t = engine_task(m->engine, id);
@@ -130,6 +133,8 @@ int outbox_fail(struct master *m, uint32_t id, const struct err *why, struct err
     return engine_on_ended(m->engine, id, &end, end.when, err);
 }
 
+/* A task that cannot be planned fails by itself: the others of the agent still start, and the
+ * restart policy decides as if its command had not been found (exit code 126). */
 int outbox_send_start(struct agent_conn *a, outbox_sender *send, struct err *err)
 {
     AUTO_FREE struct start_piece *p = a->start.n ? calloc(1, sizeof(*p)) : NULL;

@@ -100,7 +100,10 @@ void own_peer_hung_up(struct agent_conn *a)
     }
 }
 
-/* 1 or 0 as the agent says; -EAGAIN when it does not. */
+/* 1 or 0 as the agent says; -EAGAIN when it does not.
+ * The question stands on our stack, in a list, while the fiber waits; it is taken out by walking
+ * the list again, since others may have come and gone meanwhile. An answer after that finds no
+ * question and is dropped (own_peer_answer()). */
 static int ask_agent(struct master *m, struct agent_conn *a, const struct peer_ends *e,
                      int64_t deadline)
 {
@@ -159,6 +162,9 @@ static int ask_machine(struct master *m, const char *ip, const struct peer_ends 
     return result;
 }
 
+/* "No" needs an answer of every agent there. As long as one of them did not answer (-EAGAIN) the
+ * peer is asked about again, until ASK_MS have passed; then it is refused, and a real worker
+ * connects once more. */
 bool own_peer_asked(void *user, int fd)
 {
     struct master *m = user;

@@ -74,6 +74,9 @@ int master_created(struct master *m, struct err *err)
 
 /* ---- all of them ---- */
 
+/* Readers are woken only for what they can see. Even when there is nothing new, a journal that
+ * could not be written is tried again and the copy gets its look: this is the moment at which log
+ * and engine agree, which is when a summary may be taken. */
 void tell_events(struct master *m)
 {
     AUTO_BUF lines = { .max = 256 * MIB };
@@ -122,7 +125,9 @@ static void tell_lost(struct master *m)
         master_note(m, text);
 }
 
-/* The last record, behind everything else that is told of the job. */
+/* The last record, behind everything else that is told of the job.
+ * The note about lost records and `unsaved` come before engine_close(), whose record must be the
+ * last line of the log: readers stop there. */
 void tell_end(struct master *m)
 {
     struct err fault = ERR_INIT;

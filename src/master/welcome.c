@@ -27,6 +27,7 @@ void results_add(struct results *r, const char *from, const char *to)
     r->list[r->n++] = one;
 }
 
+/* One row more than the spec has outputs: a platform may add $YDL_OUT itself. */
 static int collect_results(const struct master *m, struct results *r)
 {
     size_t n = m->spec.output.n + 1;
@@ -40,6 +41,7 @@ static int collect_results(const struct master *m, struct results *r)
 
 /* ---- all of it ---- */
 
+/* Everything is borrowed until channel_send() has packed it; nothing of the message is kept. */
 static int send_welcome(struct agent_conn *a, const struct results *results, struct strs *env,
                         struct err *err)
 {

@@ -22,6 +22,9 @@ static size_t pack_padding(uint64_t size)
     return (PACK_BLOCK - size % PACK_BLOCK) % PACK_BLOCK;
 }
 
+/* The size must be known before the first byte is read: HDFS files are looked for by it, and a
+ * progress bar needs it. It is exact, because entries are sorted and headers depend on nothing
+ * else. */
 uint64_t pack_size(struct pack_list *l)
 {
     uint64_t size = END;
@@ -172,6 +175,8 @@ static size_t give_ready(struct pack *k, void *p, size_t n)
     return some;
 }
 
+/*     header (ready) ──► the file's bytes, or those in memory ──► padding (ready) ──► next entry
+ *                                                                    └─ none: two empty blocks */
 ssize_t pack_read(struct pack *k, void *p, size_t n, struct err *err)
 {
     uint8_t *to = p;

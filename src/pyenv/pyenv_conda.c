@@ -83,6 +83,9 @@ static int hold_binary(const struct conda_prefix_move *m, const struct held *h,
     return r < 0 ? err_oom(err) : 0;
 }
 
+/* The archive holds the placeholder that the package was made with, and a list of the files that
+ * have it: whoever unpacks the archive writes its own path there, as conda does when it installs.
+ */
 static int pyenv_hold(const struct pyenv *e, const struct held *h, struct pack_list *l,
                       struct buf *rows, struct err *err)
 {

@@ -223,6 +223,9 @@ static size_t known_part(struct source *f, const struct piece *p)
     return (size_t)known;
 }
 
+/* After show_resume() a new master sends everything again; known_part() drops what was shown. A
+ * line is shown when its end comes, when it has waited for long (show_tick()), or when its stream
+ * ends. */
 int show_piece(struct show *s, const struct piece *p, int64_t now)
 {
     const char *at = p->data, *end = at ? at + p->n : NULL, *nl;

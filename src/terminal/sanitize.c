@@ -65,6 +65,9 @@ static size_t plain_len(const char *p, size_t n)
     return str_utf8_len(one);
 }
 
+/* Whatever a task prints must not move the cursor, change the title or answer for the user. Colours
+ * may stay; a line that set one is closed by a reset, so that it does not colour the next task's
+ * line. */
 int sanitize_line(struct buf *out, const char *p, size_t n)
 {
     bool coloured = false;

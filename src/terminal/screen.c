@@ -256,6 +256,8 @@ static int64_t screen_due(const struct screen *s)
     return s->block.n == 0 && at < frame ? at : frame;
 }
 
+/* Lines wait for the next frame of the block, so that it is wiped and drawn ten times a second and
+ * not for each line; many bytes, or no block, and they go at once. */
 static int screen_turn(struct screen *s)
 {
     int64_t at = screen_due(s), now = loop_now(s->o.loop);

@@ -82,6 +82,8 @@ static int take_record(struct pieces *s, struct err *err)
     return 0;
 }
 
+/* The head line of a piece, checked: `len` bytes follow it, and may come in several reads. A head
+ * without `len` is the end of a stream, and says so. */
 static int take_output(struct pieces *s, struct err *err)
 {
     const char *task = json_string_value(json_object_get(s->line, "task"));

@@ -104,7 +104,8 @@ static int list_dirs(struct fs *fs, const char *base, struct job_dirs *ret, stru
     return r;
 }
 
-/* 1 when its application has ended or will never be, 0 when not, or why that is not known. */
+/* 1 when its application has ended or will never be, 0 when not, or why that is not known.
+ * Unknown to YARN means ended long ago, or not submitted yet: the age of the directory decides. */
 static int is_over(const struct app_dirs_alive *alive, const struct job_dir *d, struct err *err)
 {
     int state = alive->state(alive->user, d->app, err);
@@ -122,6 +123,8 @@ static bool app_dirs_hopeless(int r)
            r == -ENOMEM;
 }
 
+/* A directory that cannot be removed is left for the next sweep; nobody is told, as this is
+ * housekeeping. */
 int app_dirs_sweep(struct fs *fs, const char *base, const struct app_dirs_alive *alive, size_t *ret,
                    struct err *err)
 {
@@ -157,6 +160,8 @@ void app_dirs_done(struct app_dirs *l)
     *l = (struct app_dirs){ 0 };
 }
 
+/* Without the file the submit is still under way, and `settled` stays false. It appears whole or
+ * not at all (cache_use()), so an empty one means that the job uses nothing of the cache. */
 static int read_uses(struct fs *fs, const char *dir, struct app_dir *j, struct err *err)
 {
     AUTO_FREE char *path = path_join(dir, "uses");

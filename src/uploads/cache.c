@@ -224,7 +224,10 @@ static int trust_cache(struct cache *c, struct err *err)
     return r < 0 ? err_wrap(err, r, "the cache is not safe") : 0;
 }
 
-/* BASE and BASE/cache, where nobody else may look. */
+/* BASE and BASE/cache, where nobody else may look.
+ * Done once, and only when something is to be written: a submit that finds all of its files there
+ * changes nothing. The directories' owner is checked after they are made, because another user may
+ * have been faster. */
 static int cache_make_ready(struct cache *c, struct err *err)
 {
     int r;
@@ -326,6 +329,8 @@ static int send_missing(struct cache *c, struct parts *parts, bool quiet, struct
     }
 }
 
+/* The cache is trusted or not before anything is read from it: what is found there runs as this
+ * user. */
 int cache_put(struct cache *c, struct uploads_list *list, bool quiet, struct cache_files *ret,
               struct err *err)
 {

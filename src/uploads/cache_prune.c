@@ -163,6 +163,8 @@ int cache_list(struct cache *c, const struct app_dirs_alive *alive, struct cache
 
 /* ---- pruning ---- */
 
+/* A job that is being submitted has not written its list of files yet (`settled`): everything that
+ * was used since its directory was made may be among them. */
 static bool cache_may_go(const struct cache_entries *all, const struct app_dirs *jobs,
                          const struct cache_entry *e, int64_t before)
 {
@@ -178,7 +180,10 @@ static bool cache_may_go(const struct cache_entries *all, const struct app_dirs 
 }
 
 /* Hides it first: a client that looks for it from now on uploads it again; one that found it just
- * before has marked it as used, and then it is put back. */
+ * before has marked it as used, and then it is put back.
+ *     prune:   rename away ──► has its time changed? ──yes──► rename back
+ *                                                   └─no ──► delete
+ *     submit:  find ──► touch ── fails: it is gone, send it */
 static int remove_hash(struct cache *c, const struct cache_entry *e, bool *ret_gone,
                        struct err *err)
 {

@@ -106,6 +106,9 @@ static int cache_part_hash_all(struct cache_part *p, struct err *err)
     return r < 0 ? r : cache_part_turn(p->cache, end_work, &t, err);
 }
 
+/* What was hashed once is remembered under a key of size and times (cache_hashes.h). `keep` is
+ * false when a file was changed a moment ago: its time would not show another change in the same
+ * tick. */
 int cache_part_hash(void *arg, struct err *err)
 {
     struct cache_part *p = arg;
@@ -225,6 +228,8 @@ int cache_part_find(void *arg, struct err *err)
 
 /* ---- sending ---- */
 
+/* Hashed once more while it is sent: what lies under a hash must have it, whatever happened to the
+ * file between the two. */
 static int send_bytes(struct cache_part *p, struct fs_writer *w, struct err *err)
 {
     AUTO_FREE void *bytes = malloc(CHUNK);
@@ -283,7 +288,11 @@ static int yield_to(struct cache_part *p, const char *path, struct err *err)
     return r > 0 ? fs_delete(p->cache->fs, path, true, err) : 0;
 }
 
-/* Gives it its name. */
+/* Gives it its name.
+ *     make the directory ──► rename into it ──► done
+ *              ▲                 ├─ it is there: same content ──► ours is removed, theirs is used
+ *              └── 3 tries ◄─────┤              damaged, foreign ─► removed
+ *                                └─ the directory is gone: prune was here */
 static int commit(struct cache_part *p, const char *tmp, const char *dir, const char *path,
                   struct err *err)
 {
@@ -329,6 +338,8 @@ static int cache_part_finish(struct cache_part *p, const char *tmp, struct err *
     return r;
 }
 
+/* A temporary name carries who made it (cache_temp()), so that what a killed client leaves can be
+ * told from what a living one is writing. */
 int cache_part_send(void *arg, struct err *err)
 {
     struct cache_part *p = arg;

@@ -132,6 +132,8 @@ static bool source_add_text(EVP_MD_CTX *md, const char *text)
     return EVP_DigestUpdate(md, text, strlen(text) + 1) == 1;
 }
 
+/* Some file systems count time in steps of two seconds: a file changed within the last step could
+ * change again without showing it, so its hash is not remembered. */
 static bool settled(const struct source *s, const struct pack_stamp *stamp)
 {
     int64_t now = (int64_t)s->seen.tv_sec * 1000000000 + s->seen.tv_nsec;
@@ -174,6 +176,8 @@ static bool source_add_all(const struct source *s, EVP_MD_CTX *md)
     return true;
 }
 
+/* A hash of everything that would change if the content did: names, sizes and times, not the bytes
+ * themselves. False: no key would be reliable now. */
 bool source_key(struct source *s, char ret[HASH_TEXT])
 {
     return EVP_DigestInit_ex(s->md, EVP_sha256(), NULL) == 1 && source_add_all(s, s->md) &&

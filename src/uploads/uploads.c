@@ -95,6 +95,8 @@ bool uploads_can_unpack(const char *name)
     return false;
 }
 
+/* The same function that later makes YARN's record is tried on the name, so that the check cannot
+ * be another one. A local file's URL is not known yet: any good one stands for it. */
 static int uploads_check_name(struct uploads_search *s, const struct named *n,
                               const struct uploads_item *item)
 {
@@ -217,6 +219,8 @@ static int uploads_look_at(struct uploads_search *s, const struct named *n,
     return r;
 }
 
+/* `failed` is set aside while one entry is looked at, so that a fault of an earlier one does not
+ * keep this one from being checked. */
 static int add_named(struct uploads_search *s, const struct named *n)
 {
     struct uploads_item item = { .archive = n->archive };

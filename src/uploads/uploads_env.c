@@ -34,7 +34,9 @@ static int add_tree(struct uploads_search *s, struct uploads_item *item)
     return pyenv_notes(&e, item->tree, &s->list->notes);
 }
 
-/* An archive, as `ydl pack` makes one; or a directory. */
+/* An archive, as `ydl pack` makes one; or a directory.
+ * A directory is packed by us, whatever its name; an archive goes as it is, so NodeManagers must
+ * know its ending. */
 static int uploads_env_look_at(struct uploads_search *s, struct uploads_item *item)
 {
     struct stat st;

@@ -13,8 +13,12 @@ WORDS = 3  # fewer are a title
 
 # Folders whose files are held to it; each stands for itself, not for those below.
 HELD = (
-    "src/cmd", "src/cmd/cache", "src/cmd/native", "src/cmd/node", "src/cmd/pack", "src/cmd/slider",
-    "src/framework/plan", "src/master", "src/master/local", "src/slider",
+    "src/agent", "src/agent/link", "src/agent/output", "src/agent/platform", "src/agent/socket",
+    "src/agent/tasks", "src/client", "src/cmd", "src/cmd/cache", "src/cmd/cluster",
+    "src/cmd/doctor", "src/cmd/fs", "src/cmd/job", "src/cmd/native", "src/cmd/node", "src/cmd/pack",
+    "src/cmd/slider", "src/framework/plan", "src/launch", "src/master", "src/master/api",
+    "src/master/local", "src/master/yarn", "src/platform/local", "src/platform/yarn", "src/pyenv",
+    "src/slider", "src/terminal", "src/uploads",
 )
 
 _COMMENT = re.compile(r"/\*(.*?)\*/", re.DOTALL)

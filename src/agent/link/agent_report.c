@@ -30,6 +30,9 @@ struct report {
 
 /* ---- gathering ---- */
 
+/* libuv calls prepare handles just before it waits for events: by then everything that happened in
+ * this turn has been gathered. It stops itself and is started again by the next report, so an idle
+ * agent does not run it. */
 static void on_before_wait(uv_prepare_t *h)
 {
     uv_prepare_stop(h);
@@ -152,6 +155,8 @@ static bool is_taken_along(const struct agent_task *t)
     return t->agent->platform->told_by_rm && t->agent->life.signal;
 }
 
+/* Kept for a new master before it is sent (resync_keep()). The copy owns its text, because `end`
+ * points to the caller's stack. */
 void report_exited(struct agent_task *t, const Agent__ExitedTask *end)
 {
     Agent__ExitedTask *m;
@@ -366,6 +371,8 @@ static void report_forget_all(struct report *r)
     r->n_ready = 0;
 }
 
+/* Until the Welcome nothing goes out but the Hello, and what was gathered for the old connection is
+ * forgotten: Hello and resync_tell() say it again, as it is now. */
 void report_hold(struct agent *a)
 {
     report_forget_all(a->link.report);

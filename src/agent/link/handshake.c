@@ -108,6 +108,8 @@ static void find_own_address(struct agent *a)
 
 /* ---- hello ---- */
 
+/* `again` is whether a master has welcomed us before; it makes the difference between an agent that
+ * lost its connection and one that was started anew in the same container. */
 static int say_hello(struct agent *a, struct err *err)
 {
     Agent__Hello hello = AGENT__HELLO__INIT;
@@ -176,7 +178,10 @@ void handshake_forget_code(void)
     (void)malloc_trim(0);
 }
 
-/* Takes `m` over: it is kept for its facts and replaces an earlier one. */
+/* Takes `m` over: it is kept for its facts and replaces an earlier one.
+ * `hopeless` ends all tries: a refusal, another version or directories that cannot be made are the
+ * same at the next one. Facts of a later Welcome replace those of the first, but ports and
+ * directories are set up once. */
 static int take_welcome(struct agent *a, Agent__ToAgent *m, struct err *err)
 {
     bool first = !a->link.welcome;
@@ -231,6 +236,9 @@ static int be_welcomed(struct agent *a, int64_t deadline, struct err *err)
     return take_welcome(a, m, err);
 }
 
+/* Ends of tasks and requests to the store are gathered again between Hello and Welcome, while the
+ * report is on hold, and go out right behind the Welcome. A failed try leaves no channel and an
+ * open report, as it was before. */
 int handshake_master(struct agent *a, int64_t deadline, struct err *err)
 {
     int r = handshake_dial(a, deadline, err);

@@ -28,6 +28,8 @@ static int join_check_owner(const char *file, struct err *err)
     return 0;
 }
 
+/* All of it is parsed and copied before anything changes: with a bad address the old one stays
+ * good. */
 int join_set_address(struct join *j, const char *text, struct err *err)
 {
     AUTO_FREE char *address = strdup(text), *path = NULL, *host = NULL;

@@ -40,6 +40,9 @@ static struct relay *relay_of(struct agent *a)
     return a->link.relay;
 }
 
+/* The wait is on this fiber's stack and in the list until it is answered. There is no deadline: a
+ * barrier may take hours, and the request has its own timeout, which the master keeps. A master
+ * that is lost meanwhile is asked again by relay_again(), under the same number. */
 int relay_ask(struct agent_task *t, const struct kvline_word *words, size_t n, struct buf *ret)
 {
     struct agent *a = t->agent;
@@ -109,6 +112,8 @@ void relay_again(struct agent *a)
             report_kv(w->task, w->id, w->words, w->n_words);
 }
 
+/* Everybody who waits gets an error, and so does who asks later: the fibers that serve tasks'
+ * sockets must end before the loop does. */
 void relay_stop(struct agent *a)
 {
     struct relay *rl = relay_of(a);

@@ -85,6 +85,8 @@ static int look_for_directory(struct fs *fs, const char *path, struct lookup_fou
     return r < 0 ? r : -ENOENT;
 }
 
+/* A session is opened for each look and closed after it: agents look rarely, and an idle one should
+ * not hold megabytes and a connection to the NameNode. */
 static int lookup_read_place(const struct look *l, struct err *err)
 {
     AUTO_REMOTE remote = { 0 };
@@ -198,6 +200,10 @@ static bool reach_cluster(struct agent *a, const char *dir)
     return authority && conf_namenodes(conf, authority, &nns, NULL) == 0 && reach_one(a, &nns);
 }
 
+/* A call to HDFS retries by itself for long, so it runs in a fiber that is given up at the
+ * deadline. That one writes to our stack; hence it is waited for, shielded, after the cancellation.
+ * `known` is the last time at which this node certainly had a connection to the cluster: any answer
+ * counts, also "no such file", and when time is short also a mere connection. */
 void lookup_master(struct agent *a, int64_t end, struct lookup_found *ret)
 {
     struct look l = { .agent = a, .found = ret };
@@ -251,6 +257,9 @@ static void leave_all(struct agent *a)
     (void)shutdown(sock_fd(stream_sock(channel_stream(a->link.channel))), SHUT_RDWR);
 }
 
+/* The channel may have been lost and replaced while we looked: then what was found is about another
+ * connection, and nothing is done. Closing it by shutdown() lets the main fiber, which reads it,
+ * notice by itself. */
 static void run_newer(void *arg)
 {
     struct agent *a = arg;
@@ -269,6 +278,9 @@ static void run_newer(void *arg)
     handshake_forget_code();
 }
 
+/* Called at each ping; `alone` is for how long that master has had no answer of the
+ * ResourceManager. A ping of a master that is in touch proves that this node is not cut off. The
+ * next look is at a random time, since all agents of the job got the same ping. */
 void lookup_newer(struct agent *a, int64_t alone)
 {
     int64_t now = loop_now(a->loop);

@@ -73,6 +73,9 @@ static bool reconnect_over(const struct agent *a, int r, int64_t end)
            loop_now(a->loop) >= end;
 }
 
+/* Rounds are quick while a restart of the master is likely and slow afterwards. When YARN's limit
+ * for a silent node is short, pauses shrink with it, so that the last look before the limit is not
+ * slept through; if that look finds nothing either, the node is cut off. */
 static int rounds(struct agent *a, int64_t end, struct err *err)
 {
     AUTO_FREE char *known = strdup(a->link.join.address);
@@ -112,6 +115,9 @@ static int dial_until(struct agent *a, int64_t end, struct err *err)
     return r;
 }
 
+/* A new container was told an address when it was started. Fetching its files may have taken
+ * minutes since, and the master may be another one by now. So the given address is tried once, and
+ * then master.json decides. */
 int reconnect_first(struct agent *a, struct err *err)
 {
     int r;

@@ -78,6 +78,8 @@ struct held {
     uint32_t ports[AGENT_PORTS_MAX];
 };
 
+/* Everything a master needs that has never heard of us: which tasks are prepared with which ports,
+ * which run, which have ended, and how far their output files go. */
 int resync_hello(const struct agent *a, Agent__Hello *hello)
 {
     struct held *all = calloc(a->tasks.n + 1, sizeof(*all));

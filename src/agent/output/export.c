@@ -34,6 +34,8 @@ int export_moved(struct export *x, struct err *err)
     return x->stop ? err_set(err, -ECANCELED, "out of time") : 0;
 }
 
+/* Only the first failure is told in words, the others are counted. When we gave up ourselves every
+ * call fails with -ECANCELED, so the reason for giving up is told instead. */
 void export_failed(const struct export *x, struct saved *s, const struct err *err)
 {
     s->fails++;
@@ -51,6 +53,7 @@ void export_failed(const struct export *x, struct saved *s, const struct err *er
 
 /* ---- what the master is told ---- */
 
+/* `untold` when a failure could not even be reported: then our exit code must say it. */
 void export_tell(struct export *x, struct saved *s, bool last)
 {
     size_t n = strlen(s->fail);
@@ -233,6 +236,8 @@ static int export_find_own(void *arg)
     return export_own_find(f->x, f->err);
 }
 
+/* Output goes before results: it is small, and tells what happened if there is no time for the
+ * rest. The last Saved comes whatever went wrong, since the master waits for it. */
 static void export_run(void *arg)
 {
     struct export *x = arg;
@@ -257,6 +262,9 @@ static void export_run(void *arg)
     cond_wake_all(&x->changed);
 }
 
+/* Two clocks: `until` is absolute (the master's save_time, or a few seconds once a signal came),
+ * `moved` starts again with every byte or directory entry. After a stop it goes on waiting, as the
+ * fiber uses our stack; every call it makes ends at once by then. */
 static void export_wait_for(struct export *x)
 {
     struct agent *a = x->agent;

@@ -139,7 +139,10 @@ static char *name_part(const struct log *l)
     return own ? str_printf("%s/.%s.%s.%s.part", l->dir, l->label, l->end, own) : NULL;
 }
 
-/* Written under another name first: a reader sees all of it or nothing. */
+/* Written under another name first: a reader sees all of it or nothing.
+ * Two agents may save the same task: one that was cut off and comes late, and its replacement. Each
+ * writes a part of its own, moves the other's file aside and renames without overwriting; whoever
+ * loses the race (-EEXIST) looks again. So neither output is ever lost. */
 static int put_log(void *arg, struct err *err)
 {
     struct log *l = arg;
@@ -220,7 +223,9 @@ static bool add_log(struct logs *all, const struct log *one, int stream)
     return !from->gone;
 }
 
-/* Both files of a task. A piece that has no name yet is named now: rotation has ended. */
+/* Both files of a task. A piece that has no name yet is named now: rotation has ended.
+ * A task counts as saved when both files were there and both were copied. With one of them missing,
+ * the other is still copied, but its task is not named to the master. */
 static int export_output_add_logs(struct logs *all, struct log one, struct stream_out from[2])
 {
     size_t before = all->n;
@@ -296,6 +301,8 @@ static int list_logs(struct export *x, struct logs *all, const struct log *like,
     return add_found(x, all, like) < 0 ? err_oom(err) : 0;
 }
 
+/* A few files at a time (EXPORT_AT_ONCE). The labels are sent even when some failed: the master
+ * then knows which tasks' output is complete. */
 void export_output(struct export *x)
 {
     struct saved s = { .to = x->agent->facts->export_dir };

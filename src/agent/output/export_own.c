@@ -63,6 +63,8 @@ static void find_tmp(struct export *x, const char *dir)
         x->yarns_tmp = (struct own_file){ st.st_dev, st.st_ino };
 }
 
+/* These lie in the directory where tasks run, which may be named as a result as a whole: the launch
+ * script and the token file must not end up in a directory that others can read. */
 static int add_beside(struct own_files *own, const char *dir, struct err *err)
 {
     int r = 0;

@@ -157,6 +157,8 @@ static int copy_files(struct copy *c, uint64_t *ret_bytes, struct err *err)
     return r;
 }
 
+/* The temporary name is made of the job and the task, so a part that an agent left when it was
+ * killed is found and removed by the next one that saves the same. */
 static int export_tree_make_dirs(void *arg, struct err *err)
 {
     struct copy *c = arg;
@@ -222,7 +224,10 @@ static int place_beside(struct copy *c, const char *label, const char *name, str
     return r < 0 ? r : export_rename(c->x, &(struct export_move){ c->fs, from, to, true }, err);
 }
 
-/* One file. What an earlier job left under that name is replaced. */
+/* One file. What an earlier job left under that name is replaced.
+ * The name is taken: by another task of this job (newer than the job, or placed by us), and then
+ * ours goes beside it; or by an earlier job, and then it is replaced. Without a label there is no
+ * other task. */
 static int place_file(struct copy *c, const char *label, const char *name, int64_t began,
                       struct err *err)
 {
@@ -263,6 +268,9 @@ static int export_tree_merge(struct copy *c, const char *label, struct err *err)
     return r < 0 ? r : fs_delete(c->fs, c->tmp, true, err);
 }
 
+/*     rename the whole tree ── the target is there ──► a directory: file by file into it
+ *                                                  └─ anything else: failed, with the first reason
+ */
 static int export_tree_place(struct copy *c, const char *label, struct err *err)
 {
     AUTO_FS_ENTRY there = { 0 };

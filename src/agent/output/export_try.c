@@ -54,6 +54,8 @@ static int is_moved(const struct export_move *m, struct err *err)
     return r == 0 ? fs_exists(m->fs, m->to, &to, err) : r > 0 ? 0 : r;
 }
 
+/* A rename whose answer was lost may have been carried out: the retry then finds no source. If the
+ * target is there, it was. */
 static int rename_once(void *arg, struct err *err)
 {
     struct renaming *x = arg;

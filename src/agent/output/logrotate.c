@@ -38,7 +38,9 @@ static bool is_due(const struct agent_task *t, int i)
            rotate_due(&s->cut, piece_of(t->agent));
 }
 
-/* Cuts off one piece; false when no other is to be tried now. */
+/* Cuts off one piece; false when no other is to be tried now.
+ *     copy the first piece (a thread) ──► is it still due? ──► cut it off the file
+ *                                                    └─ no ──► drop the copy */
 static bool logrotate_cut(struct agent_task *t, int i)
 {
     struct agent *a = t->agent;

@@ -75,6 +75,8 @@ void output_done(struct agent_task *t)
     }
 }
 
+/* Opened anew at each start, because the task's new process may have created a new file. The old
+ * one is lost when it was another file with something in it. */
 void output_keep(struct stream_out *s)
 {
     AUTO_CLOSE int before = s->kept;

@@ -131,7 +131,10 @@ static void send_size(struct follow *f, struct agent_task *t, int i, uint64_t si
         follow_send_pieces(f);
 }
 
-/* Sends what is new in one file, up to a chunk; false when nothing more can be sent now. */
+/* Sends what is new in one file, up to a chunk; false when nothing more can be sent now.
+ * `offset` counts from the beginning of the task's files, over all pieces of rotation. What cannot
+ * be read any more is told as a gap, so that a reader knows that lines are missing and where it
+ * goes on. The end is sent once, after the last byte, and needs no credit. */
 static bool send_some(struct follow *f, struct agent_task *t, int i)
 {
     struct stream_out *s = &t->output.streams[i];
@@ -201,6 +204,8 @@ static bool pump_once(struct follow *f)
     return more;
 }
 
+/* When the connection is slower than the tasks, looking is put off until the queue is shorter:
+ * output is in the file anyway, and the queue would be the agent's memory. */
 static void pump(struct follow *f)
 {
     while (!channel_full(f->agent) && pump_once(f))
@@ -349,6 +354,9 @@ static int open_follow(struct agent *a)
     return 0;
 }
 
+/* One message adds credit and says from which byte each task is to be sent; zero tasks is credit
+ * alone. It may name a task again with an older offset: a reader that fell behind has it sent once
+ * more. */
 int follow_begin(struct agent *a, const Agent__Follow *m)
 {
     struct follow *f;
@@ -394,6 +402,8 @@ void follow_task_changed(struct agent_task *t)
     follow_plan(f, t->phase == PHASE_RUNNING ? GATHER_MS : 0);
 }
 
+/* With the connection all credit is gone. The next master, or the same one, asks anew from where
+ * its readers are. */
 void follow_forget(struct agent *a)
 {
     struct follow *f = a->follow;
@@ -425,6 +435,8 @@ static void on_poll_closed(uv_handle_t *h)
     uv_close((uv_handle_t *)&f->timer, follow_on_timer_closed);
 }
 
+/* libuv needs its handles until their close callbacks have run, so the memory is freed in the last
+ * one. */
 void follow_stop(struct agent *a)
 {
     struct follow *f = a->follow;

@@ -62,6 +62,8 @@ static int tensorboard_mirror_append(struct fs_reader *reader, int fd, struct er
     return (int)n;
 }
 
+/* The copy's own length says from where to go on, so nothing has to be remembered between looks,
+ * and a restarted task continues with the files that are there. */
 static int tensorboard_mirror_copy_file(struct mirror *x, const struct fs_entry *e, const char *to,
                                         struct err *err)
 {

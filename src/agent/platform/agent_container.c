@@ -75,6 +75,8 @@ static int find_dir(struct agent_container *c, struct err *err)
     return 0;
 }
 
+/* By device and inode: a NodeManager that restarted may have removed the directory and made another
+ * one of the same name, while we still stand in the old one. */
 bool agent_container_is_gone(const struct agent_container *c)
 {
     struct stat st;
@@ -107,6 +109,8 @@ static int agent_container_read_place(struct agent_container *c, struct err *err
 
 /* ---- the credentials ---- */
 
+/* The file is removed once it has been read: tasks run as the same user and must not find the job's
+ * key. Where it cannot be used it stays, for whoever looks into the failure. */
 static int read_boot(struct agent_container *c, const char *path, struct err *err)
 {
     int r = credentials_load(path, &c->credentials, err);

@@ -21,6 +21,8 @@
 
 /* ---- the client's life ---- */
 
+/* Any end counts: a byte never comes, so the read returns only when the client has closed the
+ * socket or died. It is treated as a SIGHUP, which ends the agent in the usual way. */
 static void at_client_watch(void *arg)
 {
     struct agent *a = arg;

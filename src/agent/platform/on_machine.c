@@ -101,6 +101,8 @@ static int access_read(const struct agent *a, struct access *x, struct session_o
     return r;
 }
 
+/* No session for results that stay on this machine: *ret stays NULL and the file system is local.
+ */
 static int on_machine_session(const struct agent *a, const char *uri, struct session_options *o,
                               struct session **ret, struct err *err)
 {

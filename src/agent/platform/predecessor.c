@@ -48,6 +48,8 @@ static size_t predecessor_kill_all(const struct agent *a)
     return found;
 }
 
+/* Looks again until none is found, since a process may fork while /proc is being read. Only then is
+ * the directory of tasks removed, in which the new tasks make sockets of the same names. */
 int predecessor_end(struct agent *a, struct err *err)
 {
     AUTO_FREE char *tasks = path_join(a->home.own, "tasks");

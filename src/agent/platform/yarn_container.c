@@ -22,6 +22,8 @@
 
 /* ---- with the client's ---- */
 
+/* Everything the agent knows before its first message comes from the environment and the
+ * credentials; nothing is in the command line, which other users can read. */
 int yarn_container_join(struct agent *a, struct err *err)
 {
     struct agent_container *c = a->container = calloc(1, sizeof(*c));

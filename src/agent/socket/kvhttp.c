@@ -178,6 +178,9 @@ static int add_metrics(struct ask *q, const json_t *metrics, struct strs *texts,
     return 0;
 }
 
+/* Turned into the words of the line "progress STEP TOTAL NAME=NUMBER …", so that there is one way
+ * to report progress, whatever language it came in. The texts live until the answer, as the request
+ * borrows them. */
 static int progress(struct agent_task *t, struct http_call *c, const char *rest, struct err *err)
 {
     AUTO_BUF body = { .max = 64 * KIB };
@@ -240,7 +243,8 @@ static int kvhttp_handle(struct agent_task *t, struct http_call *c, struct err *
 
 /* ---- the connection ---- */
 
-/* Returns whether another request may follow. */
+/* Returns whether another request may follow.
+ * A body that the handler did not read is read and dropped: the next request begins behind it. */
 static bool serve_one(struct agent_task *t, struct http_conn *conn)
 {
     struct err err = ERR_INIT;

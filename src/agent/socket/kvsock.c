@@ -68,6 +68,8 @@ static int put_answer(const struct buf *answer, struct buf *out)
     return n ? kvline_answer(words, n, out) : -EBADMSG;
 }
 
+/* A mistake in a line is answered and the connection stays: it is a person's shell script, mostly.
+ * Only what the agent itself cannot do ends it. */
 static int answer_line(struct agent_task *t, const char *line, size_t n, struct buf *out)
 {
     struct kvline_word words[KVLINE_WORDS];
@@ -122,6 +124,8 @@ static int kvsock_read_more(struct kvconn *c, struct buf *in)
     return 0;
 }
 
+/* The first byte decides between the two languages. The buffer of a connection that waits is given
+ * back: a task may hold many open that say nothing for hours. */
 static void kvsock_serve(struct kvconn *c)
 {
     AUTO_BUF in = { .max = KVLINE_MAX + READ_SIZE };
@@ -257,6 +261,7 @@ void kvsock_hang_up(struct agent_task *t)
         fiber_cancel(c->fiber);
 }
 
+/* Two handles share the struct; the last of them that closes frees it. */
 void kvsock_close(struct agent_task *t)
 {
     struct kvsock *s = t->socket.server;

@@ -213,7 +213,9 @@ static int pmi_answer(struct request *q)
 
 /* ---- the fiber ---- */
 
-/* Answers the lines that are there; 1 after the last one. */
+/* Answers the lines that are there; 1 after the last one.
+ * One request at a time, in order: PMI-1 has no numbers by which an answer could be told from
+ * another. A barrier therefore holds this task's fiber until the whole world has come. */
 static int pmi_serve_lines(struct pmi *p, struct buf *in)
 {
     int64_t deadline = loop_in(p->task->agent->loop, ANSWER_MS);

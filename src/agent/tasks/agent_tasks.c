@@ -78,6 +78,8 @@ static int agent_tasks_grow(struct agent *a, uint32_t id, struct err *err)
     return 0;
 }
 
+/* A task is known by number and name for the agent's whole life: a number that comes with another
+ * name is a master that we do not understand, and the connection ends. */
 int agent_task_get(struct agent *a, const Agent__PrepareTask *m, struct agent_task **ret,
                    struct err *err)
 {

@@ -108,6 +108,8 @@ static bool is_machines(const char *entry)
     return false;
 }
 
+/* By a file and not by --env: a command line can be read by all users of the machine. Process 1
+ * merges it with the image's own variables and removes it (container_init_files.c). */
 static int docker_write_env(const struct agent_task *t, const struct env *weak, struct env *strong,
                             const char *path, struct err *err)
 {
@@ -182,6 +184,9 @@ static int init_words(const struct agent_task *t, const char *env_file, const st
     return r;
 }
 
+/* Process 1 is our own program, mounted from /proc/self/exe, so nothing has to be in the image. The
+ * mark goes into the environment of all that runs there: by it a later agent of the same YARN
+ * container finds what is left (predecessor.c). */
 static int docker_make_words(const struct agent_task *t, const char *env_file,
                              const struct strs *command, struct strs *ret, struct err *err)
 {
@@ -267,6 +272,8 @@ void docker_launch_done(struct docker_launch *l)
 
 /* ---- the end ---- */
 
+/* True for as long as hanging up may still do it: for HANG_UP_MS the client is spared, since it is
+ * what removes the container; after that it is killed like any process. */
 bool docker_hang_up(struct agent_task *t)
 {
     int64_t now = loop_now(t->agent->loop);
@@ -321,7 +328,9 @@ static void remove_container(struct agent_task *t)
     agent_tasks_idle(t->agent);
 }
 
-/* Process 1 wrote nothing: docker's message says why. */
+/* Process 1 wrote nothing: docker's message says why.
+ * The container may exist and still run, as nobody knows: it is removed by name before the task
+ * counts as ended. */
 static void no_word(struct agent_task *t)
 {
     AUTO_FREE char *path = prepare_path(t, "docker");

@@ -104,6 +104,10 @@ enum fail_class finish_blame(const struct agent *a, enum fail_class fail, struct
     return FAIL_NODE;
 }
 
+/* From what is certain to what is likely. What we did ourselves comes first; success needs no
+ * cause; then the kernel's count, the signals of a stop, a directory that was removed, and a full
+ * disk, which explains a failure better than its exit code. The class decides whether a restart is
+ * counted and whether the node is blamed, so that a task is not blamed for what happened to it. */
 static struct verdict finish_judge(const struct agent_task *t, const struct buf *lines)
 {
     struct verdict v = { .fail = FAIL_NONE };
@@ -162,6 +166,8 @@ static void read_error_file(const struct agent_task *t, struct buf *out)
         buf_reset(out);
 }
 
+/* An abort that the task announced (PMI, or its socket) gives the exit code, whatever signal then
+ * ended it. */
 static void finish_tell(struct agent_task *t, Agent__ExitedTask end)
 {
     AUTO_BUF lines = { .max = LINES_BYTES };
@@ -217,6 +223,8 @@ void finish_task(struct agent_task *t)
         cond_wake_all(&a->tasks.quiet);
 }
 
+/* The same report as for a task that ran, so that the master has one path for both; it has no lines
+ * and lived for no time. */
 void finish_unstarted(struct agent_task *t, enum fail_class why, const struct err *err)
 {
     Agent__ExitedTask end = AGENT__EXITED_TASK__INIT;

@@ -76,6 +76,8 @@ static uint64_t used_of_limit(const struct agent_task *t)
     return t->memory.shared ? sum : t->memory.used;
 }
 
+/* Two passes, since PSS makes the kernel walk the page tables of a process: only tasks that seem to
+ * be over the limit are measured by it. */
 static void limits_measure(struct agent *a)
 {
     for (size_t i = 0; i < a->tasks.n; i++)
@@ -168,6 +170,8 @@ static bool watch_output(struct agent *a)
 
 /* ---- when ---- */
 
+/* The pause grows with the cost of a look: on a machine with very many processes the agent would do
+ * little else. The timer stops by itself when nothing is limited any more. */
 static void limits_on_time(uv_timer_t *h)
 {
     struct agent *a = h->data;

@@ -111,6 +111,8 @@ static int take_port(unsigned number, bool lingering)
     return r < 0 ? r : take_fd(fd);
 }
 
+/* Two guards: the name (an abstract socket, base/name_lock.h) keeps agents of all users apart even
+ * while the port is shared or let go, and the bound socket keeps every other program out. */
 static int ports_hold(unsigned number, struct port *ret)
 {
     AUTO_CLOSE int lock = take_name(number);
@@ -174,6 +176,8 @@ static int ports_explain(unsigned number, int r, struct err *err)
     return err_set(err, r, "port %u is in use", number);
 }
 
+/* Goes round the range from where the last search ended, and the first search begins at a random
+ * port: agents that start together do not race for the same ones. */
 int ports_any(struct ports *p, struct port *ret, struct err *err)
 {
     struct foreign f = { .low = p->low, .high = p->high };

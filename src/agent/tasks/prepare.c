@@ -118,6 +118,9 @@ static int hold_port(struct agent_task *t, size_t i, unsigned number, struct err
     return number ? ports_one(number, p, err) : ports_any(&t->agent->ports, p, err);
 }
 
+/* A restarted task keeps its ports, because others know them by the specification: the master names
+ * them (`ports`). A first Prepare only says how many (`ports_wanted`). n_ports grows with each one
+ * that is held, so that a failure in between drops what there is and nothing else. */
 static int hold_ports(struct agent_task *t, const Agent__PrepareTask *m, struct err *err)
 {
     size_t want = m->n_ports ? m->n_ports : m->ports_wanted;
@@ -135,6 +138,9 @@ static int hold_ports(struct agent_task *t, const Agent__PrepareTask *m, struct 
     return r;
 }
 
+/* On one machine the master has chosen the devices; on YARN it knows only how many, and the
+ * container settles which. "Unknown" leaves CUDA_VISIBLE_DEVICES alone: an empty one would hide
+ * all. */
 static int set_gpus(struct agent_task *t, const Agent__PrepareTask *m, struct err *err)
 {
     AUTO_BUF text = { .max = 4 * KIB };
@@ -160,7 +166,9 @@ enum fail_class prepare_file_class(int r)
     return r == -ENOSPC || r == -EDQUOT || r == -EROFS || r == -EIO ? FAIL_DISK : FAIL_FILES;
 }
 
-/* Returns the class of the failure, or FAIL_NONE. */
+/* Returns the class of the failure, or FAIL_NONE.
+ * What is cheap and certain comes first, and the files last, since unpacking may take minutes.
+ * Whatever a failed try has made is found and used again by the next one. */
 static enum fail_class prepare_task(struct agent_task *t, const Agent__PrepareTask *m,
                                     struct err *err)
 {
@@ -200,7 +208,9 @@ static enum fail_class prepare_task(struct agent_task *t, const Agent__PrepareTa
 
 /* ---- a message ---- */
 
-/* A task without a valid name cannot be reported either. */
+/* A task without a valid name cannot be reported either.
+ * The last life's directory may still be on its way out (tree_remove.c): it is waited for, or the
+ * new one would be removed with it. */
 static int prepare_one(struct agent *a, const Agent__PrepareTask *m)
 {
     struct err err = ERR_INIT;
@@ -286,7 +296,9 @@ int prepare_clear(struct agent_task *t, struct err *err)
     return r;
 }
 
-/* Its directory stays while there may be results in it. */
+/* Its directory stays while there may be results in it.
+ * The struct stays in the table, as the master may prepare the same task here again; only what is
+ * held outside of it goes. */
 void prepare_drop(struct agent_task *t)
 {
     struct err err = ERR_INIT;

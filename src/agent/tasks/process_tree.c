@@ -154,6 +154,8 @@ static int add_children(struct below *b, pid_t of)
     return r;
 }
 
+/* The list is its own queue: children are added behind while it is walked. `skip` holds for the
+ * root's children alone. */
 static int read_lists(struct tree *t, pid_t root, tree_skip *skip, void *user)
 {
     struct below b = { .t = t, .top = OWN_TOP, .skip = skip, .user = user };

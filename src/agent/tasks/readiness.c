@@ -126,6 +126,8 @@ static void probe_too_late(const struct probe *p)
     stop_for(p->task, FAIL_NOT_READY, text);
 }
 
+/* probe_end() cancels the fiber and forgets it; the fiber frees what is its own when it notices. A
+ * check that was cancelled in the middle counts for nothing. */
 static void probe_run(void *arg)
 {
     struct probe *p = arg;

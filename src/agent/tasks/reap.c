@@ -37,6 +37,8 @@
 
 /* ---- processes by number ---- */
 
+/* Open addressing with linear probing; the table is at most half full (reap_watch()), so that a
+ * free slot always ends the search. */
 static size_t reap_slot_of(const struct agent *a, pid_t pid)
 {
     size_t i = ((size_t)pid * 2654435761U) & (a->reap.pids_cap - 1);
@@ -157,6 +159,7 @@ static bool not_meant(void *user, pid_t pid)
     return t ? !t->process.marked : helper_of(a, pid) != NULL;
 }
 
+/* One look at everything below us, and each caller decides what is whose: see reap_owner(). */
 int reap_look(struct agent *a)
 {
     return tree_read(&a->reap.tree, getpid(), not_meant, a);
@@ -189,6 +192,9 @@ static void signal_one(struct agent *a, const struct tree_proc *p, int signum)
     (void)tree_signal(p, signum);
 }
 
+/* Twice, because neither alone reaches everything: the task's group by one call, which no fork can
+ * escape, and then each process of the tree that has left the group. An image's client is not
+ * killed but hung up on, so that its container ends with it (docker.c). */
 void reap_signal(struct agent *a, int signum)
 {
     for (size_t i = 0; i < a->tasks.n; i++) {
@@ -220,7 +226,9 @@ static bool have_children(void)
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/* Cheap when we have no child at all: then there is nothing to find. */
+/* Cheap when we have no child at all: then there is nothing to find.
+ * On a machine with ten thousand processes a look at /proc takes long; SWEEP_SHARE keeps looking
+ * at most a fifth of the agent's time. */
 static void look_for_rest(struct agent *a)
 {
     int64_t before = loop_now(a->loop), cost;
@@ -234,6 +242,9 @@ static void look_for_rest(struct agent *a)
 
 static void plan_sweep(struct agent *a, int64_t in);
 
+/* One look serves all tasks that have ended. A task is finished, and its end reported, when a look
+ * found nothing of it; until then its ports and its directory may still be in use. Whose image's
+ * container is being removed waits for that (`removing`). */
 static void sweep(struct agent *a)
 {
     bool left = false;
@@ -286,6 +297,9 @@ void reap_sweep_soon(struct agent *a)
     plan_sweep(a, 0);
 }
 
+/* The process is still a zombie here: its group is killed first and its status taken after, since
+ * the pid is free for others from then on. `asked` is noted now, as a Stop that comes during the
+ * sweep is not why it ended. */
 static void task_ended(struct agent_task *t)
 {
     struct agent *a = t->agent;
@@ -332,6 +346,8 @@ static void child_ended(struct agent *a, pid_t pid)
     cond_wake_all(&h->changed);
 }
 
+/* WNOWAIT leaves each one a zombie until child_ended() has decided whose it is. SIGCHLDs are merged
+ * by the kernel, so all that have ended are taken. */
 void reap_children(struct agent *a)
 {
     siginfo_t info = { 0 };
@@ -385,6 +401,8 @@ bool reap_all(struct agent *a, int64_t deadline)
     return true;
 }
 
+/* `h` is on the caller's stack, and reap_children() writes to it: so this does not return before
+ * the process has been reaped, even when the caller is cancelled or late. */
 int helper_wait(struct agent *a, struct helper *h, int64_t deadline)
 {
     struct helper **at = &a->reap.helpers;

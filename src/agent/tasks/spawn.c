@@ -98,6 +98,9 @@ IN_CHILD static void offer_to_oom(void)
     close(fd);
 }
 
+/* The parent may have died before PR_SET_PDEATHSIG was set: getppid() tells. The control group is
+ * joined before the limits and the OOM score, so that all memory of the program is counted there.
+ */
 IN_CHILD static int run_child(void *arg)
 {
     struct child *c = arg;
@@ -242,6 +245,9 @@ static int spawn_do_find(struct spawner *s, const struct spawn_spec *spec, char 
     return r;
 }
 
+/* All signals are blocked across clone(): the child shares our memory, and a handler that ran in it
+ * would change our state. CLONE_VFORK suspends us until exec or exit, so that `c` on our stack
+ * holds by then what failed, and in which step. */
 int spawn_start(struct spawner *s, const struct spawn_spec *spec, pid_t *ret, struct err *err)
 {
     AUTO_FREE char *program = NULL;

@@ -49,6 +49,7 @@ static bool runnable(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
+/* As execvp() does it, but by the task's PATH and directory and not by ours. */
 static int search(const struct spawn_spec *spec, const char *name, char **ret, struct err *err)
 {
     const char *path = variable(spec->envp, "PATH"), *at;

@@ -212,6 +212,8 @@ static bool links_to(const char *path, const char *target)
     return str_eq(now, target);
 }
 
+/* The name is the job's and must stay inside the task's directory. A link that is there already and
+ * leads to the same file is an earlier attempt's. */
 static int task_files_place(struct agent_task *t, const Agent__FileLink *f, struct err *err)
 {
     AUTO_FREE char *work = prepare_path(t, "work");

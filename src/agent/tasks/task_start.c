@@ -135,6 +135,9 @@ static int start_open_output(struct agent_task *t, int i, struct err *err)
 
 /* ---- one task ---- */
 
+/* A task's struct lives for all of its attempts. What belongs to the last one is cleared before the
+ * first report about this one; `began` is kept, since the output files go on from attempt to
+ * attempt. */
 static void reset(struct agent_task *t, const Agent__StartTask *m)
 {
     t->start.generation = m->generation;
@@ -157,6 +160,8 @@ static void reset(struct agent_task *t, const Agent__StartTask *m)
     t->process.when_ended = 0;
 }
 
+/* Either our socket stays open with sharing allowed, and the program binds beside it, or it is
+ * closed just before exec, for programs that set neither SO_REUSEADDR nor SO_REUSEPORT. */
 static enum fail_class place_ports(struct agent_task *t, struct err *err)
 {
     for (size_t i = 0; i < t->prep.n_ports; i++) {
@@ -171,6 +176,9 @@ static enum fail_class place_ports(struct agent_task *t, struct err *err)
     return FAIL_NONE;
 }
 
+/* A group of its own where the task has a limit for itself alone: not where it shares one with the
+ * role's other tasks, nor for an image, whose container has it. Where no group can be made,
+ * limits.c measures and kills instead. */
 static void join_cgroup(struct agent_task *t, struct spawn_spec *spec)
 {
     struct agent *a = t->agent;
@@ -243,6 +251,9 @@ static enum fail_class run_image(struct agent_task *t, const struct strs *argv,
     return fail;
 }
 
+/* Everything that can fail does so before the process exists, and with a class: a full disk is not
+ * a wrong command. The output files are opened first, so that even a command that is missing leaves
+ * them behind for `ydl logs`. */
 static enum fail_class prepare_and_run(struct agent_task *t, const Agent__StartTask *m,
                                        const char *file, struct err *err)
 {
@@ -281,6 +292,9 @@ static enum fail_class prepare_and_run(struct agent_task *t, const Agent__StartT
     return start_run(t, &spec, err);
 }
 
+/* A Stop may come while the task waits for its turn in this fiber: then it is never started, and
+ * ends with 143 as a process that got SIGTERM would. Whoever looks at a started task (followers,
+ * limits, rotation, the probe) is told after the master is. */
 static void start_task(struct agent_task *t, const Agent__StartTask *m, const char *file)
 {
     struct err err = ERR_INIT;
@@ -437,6 +451,8 @@ static int start_check(const struct agent *a, const Agent__Start *m, struct err 
     return 0;
 }
 
+/* The phase of each task changes here, before the fiber runs: a Stop or a second Start that is read
+ * in between finds tasks that are being started. */
 int start_begin(struct agent *a, Agent__ToAgent *m, struct err *err)
 {
     struct starting *s = NULL;

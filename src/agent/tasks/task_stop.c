@@ -59,6 +59,8 @@ static void stop_on_time(uv_timer_t *h)
     plan_kill(a);
 }
 
+/* One timer for all tasks, set to the earliest kill. The loop's clock is brought up to date first:
+ * it may be old after a long turn, and the grace would end early. */
 static void plan_kill(struct agent *a)
 {
     int64_t first = LOOP_NEVER, now = loop_now(a->loop);
@@ -104,6 +106,7 @@ static void stop_ask(struct agent *a, int64_t grace, int64_t deadline)
     plan_kill(a);
 }
 
+/* Marks first and signals once: a thousand tasks need one look at /proc, not a thousand. */
 void stop_tasks(struct agent *a, struct agent_task **tasks, size_t n, int64_t grace,
                 int64_t deadline)
 {
@@ -130,6 +133,8 @@ void stop_all(struct agent *a, int64_t grace)
     stop_tasks(a, a->tasks.v, a->tasks.n, grace, 0);
 }
 
+/* Killed at once, without a grace period: it broke a rule (memory, readiness), and what it could
+ * still save would be late. The reason is kept for finish_judge(), which asks for it first. */
 void stop_for(struct agent_task *t, enum fail_class why, const char *text)
 {
     if (t->phase != PHASE_RUNNING || t->stop.why != FAIL_NONE)

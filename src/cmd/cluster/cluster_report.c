@@ -1,4 +1,9 @@
-/* cluster_report.c - see cluster_report.h */
+/* cluster_report.c - one place for how YARN's records are shown, so that all verbs of `ydl cluster`
+ * agree: a text where a person reads, a JSON value where a program does.
+ *
+ * The ResourceManager says 0 or less for a time that it does not know; that becomes "-" in a text
+ * and null in JSON. Names come from a server, so a key is made UTF-8 before it goes into a
+ * document. */
 #include "cmd/cluster/cluster_report.h"
 #include "base/str.h"
 

@@ -1,4 +1,8 @@
-/* totals.c - see totals.h */
+/* totals.c - resources of all nodes, added up: memory and cores, which every node has, and whatever
+ * other types the cluster has configured.
+ *
+ * The numbers come from a server. A sum that overflows stays at the largest number, and more than
+ * TOTALS_MORE types are left out, so that nothing it says can make us grow without end. */
 #include "cmd/cluster/totals.h"
 #include "base/str.h"
 #include "cmd/cluster/cluster_report.h"

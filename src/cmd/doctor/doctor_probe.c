@@ -1,4 +1,8 @@
-/* doctor_probe.c - see doctor_probe.h */
+/* doctor_probe.c - asks each server of a service by itself, and not "the service" as a client does:
+ * a client would pass over a dead one without a word.
+ *
+ * One that stands by refuses the call, and that is well. One of several that does not answer is a
+ * warning; that none is active is a failure. */
 #include "cmd/doctor/doctor_probe.h"
 
 #include <stdio.h>

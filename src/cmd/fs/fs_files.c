@@ -1,4 +1,12 @@
-/* fs_files.c - see fs_files.h */
+/* fs_files.c - the frame of every verb of `ydl fs`: session and file systems, one operand after the
+ * other, and one exit code for all of them.
+ *
+ *     operand ──► verb ── fails ──► told at once ──► the next operand
+ *                                        └─ none could fare better: FILES_STOP
+ *
+ * "None could fare better" is an interruption, a cluster that is not there, no memory, or nobody
+ * left who reads our output. A verb that is used on local files alone needs no cluster: the fault
+ * of its configuration is kept until an operand asks for one. */
 #include "cmd/fs/fs_files.h"
 #include "cli/exit.h"
 #include "loop/fiber.h"

@@ -1,4 +1,5 @@
-/* fs_show.c - see fs_show.h */
+/* fs_show.c - times, sizes and types of files, the same in every verb of `ydl fs`, and the JSON
+ * object of one file that --json prints. */
 #include "cmd/fs/fs_show.h"
 #include "base/str.h"
 

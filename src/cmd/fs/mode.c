@@ -1,4 +1,8 @@
-/* mode.c - see mode.h */
+/* mode.c - permissions as `ls -l` shows them and as chmod takes them, without the umask: files on a
+ * cluster have nothing to do with that of this machine.
+ *
+ * A symbolic mode is kept as steps, each with the classes it touches, and applied to every file
+ * anew: X and g=u depend on what the file has now. */
 #include "cmd/fs/mode.h"
 
 #include <errno.h>

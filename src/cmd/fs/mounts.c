@@ -1,4 +1,11 @@
-/* mounts.c - see mounts.h */
+/* mounts.c - directories that exist only in a mount table of viewfs.
+ *
+ *     viewfs://c/            data, home      of the table; nobody can write to it
+ *     viewfs://c/data   ──►  hdfs://a/data   a mount point: shown as what it leads to
+ *
+ * No NameNode knows the first kind, so `ls` and `stat` make them up here, with what a fallback has
+ * at the same place. A mount point whose cluster does not answer is still listed, as a directory.
+ */
 #include "cmd/fs/mounts.h"
 #include "base/array.h"
 #include "hadoop/conf/conf_path.h"

@@ -1,4 +1,10 @@
-/* target.c - see target.h */
+/* target.c - where a copied or moved file ends up, by the rules of cp and mv, and the temporary
+ * name that it has until it is complete.
+ *
+ * An existing directory takes the source's name below it; anything else is the target itself. "."
+ * and ".." have no name to give, so their content is copied. A temporary name lies in the same
+ * directory as the target, where a rename is one step, and is cut so that with its random digits it
+ * is no longer than a file system takes. */
 #include "cmd/fs/target.h"
 #include "base/path.h"
 

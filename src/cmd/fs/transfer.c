@@ -1,4 +1,9 @@
-/* transfer.c - one file; see transfer.h. */
+/* transfer.c - one file from one file system to another, whole or not at all.
+ *
+ *     create a temporary file ──► bytes ──► rename; or, on any failure, delete
+ *
+ * Creating and renaming are shielded from an interruption: a call that was cut off might still be
+ * carried out, and leave a file that nobody knows of. Trees are in fs_tree.c. See transfer.h. */
 #include "cmd/fs/transfer.h"
 #include "cmd/fs/transfer_private.h"
 #include "loop/fiber.h"

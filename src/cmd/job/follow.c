@@ -270,6 +270,9 @@ static int follow_take_pieces(struct follow *f, struct pieces *s, struct err *er
     return r;
 }
 
+/* One connection, until it ends or fails. screen_wait() holds the reading up when the terminal is
+ * slow, and so the master's queue for us fills instead of our memory. The agent beside the client
+ * is started here, once a master answers. */
 static int read_stream(struct follow *f, struct err *err)
 {
     AUTO_BUF target = { .max = MIB };

@@ -95,6 +95,8 @@ static void interrupt_leave(struct interrupt *i)
     fiber_cancel(i->o.fiber);
 }
 
+/* One step for each Ctrl-C: stop, kill, leave. One that comes while the master is being asked is
+ * counted and has its turn afterwards. */
 static void interrupt_act(struct interrupt *i)
 {
     struct err err = ERR_INIT;
@@ -127,6 +129,7 @@ static void interrupt_run(void *arg)
     cond_wake_all(&i->ended);
 }
 
+/* The handles are unreferenced: a signal that never comes must not keep the loop alive. */
 int interrupt_start(const struct interrupt_options *o, struct interrupt **ret, struct err *err)
 {
     static const int wanted[] = { SIGINT, SIGTERM, SIGUSR1, SIGUSR2 };

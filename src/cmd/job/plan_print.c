@@ -1,4 +1,9 @@
-/* plan_print.c - see plan_print.h */
+/* plan_print.c - what a job would do, without doing it: every task with its command and
+ * environment, by the code that the master plans with.
+ *
+ * There are no agents yet, so hosts and ports are made up (plan_places_new()), and so is the job's
+ * id. On YARN the cluster is looked at as for a submit; where none can be reached the plan says
+ * that it was not. */
 #include "cmd/job/plan_print.h"
 #include "base/str.h"
 #include "framework/plan/plan.h"

@@ -1,4 +1,9 @@
-/* replay.c - see replay.h */
+/* replay.c - shows output that lies in files, for readers that no master serves any more, or not
+ * yet.
+ *
+ * A task's stream may be in several files, one for each agent that had it: they are shown as one,
+ * in order. What an agent was killed with is in none of them; by what was seen before
+ * (replay_place) such a gap is told from bytes that were shown already. */
 #include "cmd/job/replay.h"
 
 #define READ_BYTES (64 * KIB)

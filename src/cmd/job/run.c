@@ -41,6 +41,7 @@ static int print_end(struct job_call *x, const struct follow_result *end, struct
     return r;
 }
 
+/* An interrupted `run` has an exit code of its own, whatever became of the job. */
 static int stay(struct job_call *x, const struct spec *s, struct follow_result *end,
                 struct err *err)
 {

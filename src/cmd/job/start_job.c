@@ -1,4 +1,7 @@
-/* start_job.c - see start_job.h */
+/* start_job.c - the common beginning of `run` and `submit`: options become a checked specification,
+ * and the platform's launcher makes the job of it.
+ *
+ * YDL_PLAN turns both into `plan`, so that any command line can be looked at before it is used. */
 #include "cmd/job/start_job.h"
 #include "base/str.h"
 #include "cmd/job/plan_print.h"

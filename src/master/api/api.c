@@ -75,6 +75,10 @@ static int reply_lines(struct http_call *c, const char *p, size_t n, uint64_t fr
     return n > 0 ? http_reply_write(c, at, n, err) : 0;
 }
 
+/* Records first, then lines that stand in no log, so that progress is never shown before the event
+ * that it follows. `from` is translated once, with the first lines that are read, because a log may
+ * begin with a summary (segment_want()). The wait is short, since a reader that has gone is only
+ * noticed by asking. */
 static int stream_events(struct master *m, struct http_call *c, uint64_t from, struct err *err)
 {
     AUTO_BUF lines = { .max = JOURNAL_LINES_MAX };
@@ -124,6 +128,8 @@ static int get_events(struct master *m, struct http_call *c, struct err *err)
 
 /* ---- actions ---- */
 
+/* The job is stopped as if its user had asked for it; that happens once, however many ways it is
+ * noticed. */
 void api_client_gone(struct master *m)
 {
     struct err err = ERR_INIT;
@@ -137,6 +143,8 @@ void api_client_gone(struct master *m)
     master_wake(m);
 }
 
+/* All actions end here: 200 means that the log has it (api_log.c). `n_asking` lets a master that
+ * leaves wait for those it still owes an answer. */
 static int done(struct master *m, struct http_call *c, int r, struct err *err)
 {
     AUTO_JSON *v = NULL;
@@ -277,6 +285,8 @@ static void forget_wait(struct master *m, struct kv_wait *w)
     *at = w->next;
 }
 
+/* The store answers a wait itself when its time is over, so the deadline here is a second later and
+ * is met only when the request was dropped. */
 static int ask_store(struct master *m, const struct kv_word *words, size_t n, struct kv_wait *w,
                      struct err *err)
 {
@@ -299,6 +309,8 @@ static int ask_store(struct master *m, const struct kv_word *words, size_t n, st
     return r == -ETIMEDOUT ? 0 : r; /* dropped by a new generation: there is no such key */
 }
 
+/* "ok" and "value" are the good answers, told apart from "no" by their length (api_kv_reply()); an
+ * error has its sentence in the second word. */
 static int kv_path(struct master *m, struct http_call *c, struct err *err)
 {
     const char *key = http_path(c) + strlen("/v1/kv/"), *wait = http_query(c, "wait");
@@ -405,7 +417,8 @@ void api_stop(struct master *m)
     m->api.server = m->api.server ? http_server_stop(m->api.server) : NULL;
 }
 
-/* Those who ask are answered, but for those who wait for the end of the log. */
+/* Those who ask are answered, but for those who wait for the end of the log.
+ * Streams are not among them: they break, and their readers continue at the next master. */
 static void answer_all(struct master *m)
 {
     int64_t until = loop_in(m->loop, ANSWERED_MS);

@@ -32,6 +32,8 @@ char *exports_container(struct master *m, const struct task *t)
     return str_printf("%s-%s-%u", m->opt->dir->id, m->spec.roles[t->role].name, t->rank);
 }
 
+/* A task that is about to be prepared again has ports that are not its own any more; form_has() is
+ * false for it until it is described. */
 static bool is_published(const struct master *m, const struct task *t)
 {
     return (t->state == TASK_READY || t->state == TASK_RUNNING) && form_has(m, t);

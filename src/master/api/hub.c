@@ -13,6 +13,9 @@
 
 /* ---- telling agents ---- */
 
+/* Offsets are counted twice over: readers count from the task's first byte ever, the agent from the
+ * first byte of its own files; `base` is the difference, what the task wrote elsewhere before it
+ * moved there. */
 static void follow_task(struct agent_conn *a, uint32_t task, const struct place *from)
 {
     Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
@@ -173,6 +176,8 @@ static bool has_moved(const struct master *m, uint32_t task)
     return d->started && d->agent != engine_task(m->engine, task)->agent && m->platform->ops->apart;
 }
 
+/* `seen` is the farthest byte that any reader could know of: what follows on the new machine begins
+ * there, so that no offset is used twice. */
 static void note_move(struct master *m, uint32_t task)
 {
     struct feed *d = &m->hub->feeds[task];
@@ -211,6 +216,7 @@ void hub_follow_again(struct agent_conn *a)
             request_anew(m, i);
 }
 
+/* Each start breaks what was under way: the agent, or its file, may be another one. */
 void hub_task_started(struct master *m, uint32_t task)
 {
     if (hub_grow_feeds(m) < 0)
@@ -371,7 +377,12 @@ static void hub_note_size(struct follower *f, const Agent__OutputPiece *piece, u
     cond_wake_all(&f->wake);
 }
 
-/* One reader's share of a piece: what lies beyond its position, if the piece reaches back to it. */
+/* One reader's share of a piece: what lies beyond its position, if the piece reaches back to it.
+ *     piece          |----begin=======end----|
+ *     reader           ^ at: takes the rest;  before begin: has missed something;  behind end: has
+ * it
+ *
+ * A gap moves the reader forward, as what lies between is gone for good. */
 static bool offer(struct follower *f, const Agent__OutputPiece *piece)
 {
     int stream = piece->err ? ERR : OUT;
@@ -405,6 +416,9 @@ static bool offer(struct follower *f, const Agent__OutputPiece *piece)
     return true;
 }
 
+/* Credit comes back in larger steps and only while somebody takes what comes. An agent whose
+ * readers are all full runs out of credit and stops; the first that has room asks anew, and credit
+ * goes with it. */
 void hub_output(struct agent_conn *a, const Agent__OutputPiece *piece)
 {
     struct master *m = a->master;

@@ -141,6 +141,8 @@ static int add_events(struct follower *f, struct err *err)
     return 0;
 }
 
+/* The queue is taken out first: agents go on filling a new one while this write waits for the
+ * reader. */
 static int write_queue(struct follower *f, struct http_call *c, struct err *err)
 {
     AUTO_BUF now = f->queue;
@@ -249,6 +251,9 @@ static void hub_leave(struct follower *f)
     cond_wake_all(&m->hub->left);
 }
 
+/* The follower is on this fiber's stack and in the hub's list for as long as the call lasts. An
+ * attached client whose stream breaks may have left for good or only lost its network:
+ * client_watch.c decides. */
 int hub_stream(struct master *m, struct http_call *c, const struct follow_options *o,
                struct err *err)
 {
@@ -281,6 +286,8 @@ int hub_stream(struct master *m, struct http_call *c, const struct follow_option
     return http_reply_end(c, err);
 }
 
+/* At the end of the job readers get what is left, as long as one of them takes a byte now and then.
+ */
 void hub_drain(struct master *m)
 {
     hub_wake(m);

@@ -84,6 +84,8 @@ static void job_status_add_waiting(struct master *m, struct buf *out)
         (void)buf_printf(out, "%s%s", out->len ? "; " : "", trouble);
 }
 
+/* The log, read by the same code as a past job's, and on top of it what only a living master knows:
+ * what is waited for, and what no record says yet. */
 int api_status(struct master *m, bool tasks, json_t **ret, struct err *err)
 {
     AUTO_BUF waiting = { .max = 4 * KIB };

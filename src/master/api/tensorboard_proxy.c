@@ -104,6 +104,8 @@ static ssize_t next_piece(void *user, void *p, size_t n, struct err *err)
     return http_body(user, p, n, err);
 }
 
+/* Only bodies whose length is known are passed on: the other side is told it before the first byte.
+ */
 static int pass_request(struct master *m, struct http_client *to, struct http_call *c,
                         struct err *err)
 {

@@ -75,6 +75,8 @@ static bool usage_lacks(const struct master *m)
     return false;
 }
 
+/* Agents measure only while they are asked to, for ASK_MS after each question. The first question
+ * of a `top` waits a moment for numbers; the next ones find those of a second ago. */
 int usage_wait(struct master *m, struct err *err)
 {
     int64_t deadline = loop_in(m->loop, WAIT_MS);

@@ -82,7 +82,9 @@ static const char *below(struct results *r, const char *dir, const char *name)
     return strs_take(&r->made, path_join(dir, name)) < 0 ? NULL : r->made.v[r->made.n - 1];
 }
 
-/* Tasks share $YDL_OUT, and a directory to run in, unless the job brings files of its own. */
+/* Tasks share $YDL_OUT, and a directory to run in, unless the job brings files of its own.
+ * What a task writes to its final place by itself needs no copy: `from` and `to` are the same then.
+ */
 int local_results(const struct master *m, struct results *r)
 {
     const char *cwd = m->facts.cwd ? m->facts.cwd : "/";

@@ -58,6 +58,8 @@ static int keep_file(struct run_dir *x, struct kept_file *f, const char *name, s
     return path_read(f->path, &f->text, err);
 }
 
+/* O_PATH gives a descriptor of the name itself, through which /proc leads to the socket even when
+ * the name is gone. */
 static int keep_socket(struct run_dir *x, struct kept_socket *s, const char *name, struct err *err)
 {
     s->path = path_join(x->m->opt->dir->run, name);
@@ -67,7 +69,9 @@ static int keep_socket(struct run_dir *x, struct kept_socket *s, const char *nam
     return s->fd < 0 && errno != ENOENT ? err_sys(err, "look at '%s'", s->path) : 0;
 }
 
-/* The directory, ours and locked; made where it is missing. */
+/* The directory, ours and locked; made where it is missing.
+ * A directory that was removed can be made anew by anybody in /tmp: ours is used only if it is ours
+ * and nobody else can write to it. The shared lock is what systemd-tmpfiles looks for. */
 static int hold_directory(struct run_dir *x, struct err *err)
 {
     const char *run = x->m->opt->dir->run;
@@ -179,6 +183,7 @@ int run_dir_start(struct master *m, struct err *err)
     return r == 0 ? fiber_start(m->loop, run_keeper, x, &x->fiber, err) : r;
 }
 
+/* Called before the directory is removed, or the keeper would put it back. */
 void run_dir_stop(struct master *m)
 {
     struct run_dir *x = local_of(m)->run_dir;

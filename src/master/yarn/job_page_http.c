@@ -42,6 +42,8 @@ static bool is_proxy(void *user, int fd)
     return page_access_from(&yarn_of(m)->page->access, text);
 }
 
+/* The name is copied before the call: it belongs to a request, and another request may ask for
+ * another user while this one waits for the NameNode. */
 static int learn_groups(struct master *m, const char *user, struct err *err)
 {
     struct page *p = yarn_of(m)->page;
@@ -266,6 +268,8 @@ static const struct {
 };
 /* clang-format on */
 
+/* Access is checked for every request, whatever it asks for; only TensorBoard takes other methods
+ * than GET, because its own page needs them. */
 static int page_handle(void *user, struct http_call *c, struct err *err)
 {
     struct master *m = user;

@@ -1,4 +1,10 @@
-/* keytab.c - see keytab.h */
+/* keytab.c - runs the helper that gets newer tokens with the job's keytab, and judges what it says.
+ *
+ *     sealed file ──the job's key──► keytab in memory ──► ./ydl-helper ──► time, tokens, in memory
+ *
+ * Three memory files are the helper's standard streams: nothing secret touches a disk, and a helper
+ * that writes much can never block on a pipe that nobody reads. The first line of its answer is for
+ * how many ms the tokens are good; the rest is a file of credentials. See keytab.h. */
 #include "master/yarn/keytab.h"
 #include "base/path.h"
 #include "hadoop/token/ident.h"
@@ -28,6 +34,8 @@ struct keytab {
 
 /* ---- life ---- */
 
+/* The helper finds the cluster as the client did: its configuration, which came with the
+ * credentials, is written as a directory with one file. */
 static int write_conf(struct keytab *k, const char *run, struct err *err)
 {
     AUTO_FREE char *file = NULL;
@@ -160,6 +168,8 @@ int keytab_answer(const void *p, size_t n, struct credentials **ret, int64_t *re
     return credentials_parse(end + 1, n - len - 1, ret, err);
 }
 
+/* The helper is `ydl`, so what it writes to standard error has the form of ydl's errors: "ydl: "
+ * and a sentence, and perhaps a hint in the next line. Without a sentence its status has to do. */
 void keytab_complaint(const char *text, int status, struct err *err)
 {
     static const char ours[] = "ydl: ", hint[] = "  hint: ";
@@ -188,6 +198,8 @@ struct helper {
     int status;
 };
 
+/* -ETIMEDOUT leaves it a moment to end by SIGTERM; when we are cancelled there is no time for that.
+ */
 static int keytab_run(struct helper *h, const struct strs *argv, const struct strs *env,
                       struct err *err)
 {
@@ -265,6 +277,8 @@ int keytab_get(struct loop *l, const struct keytab *k, struct credentials **ret,
 
 /* ---- when ---- */
 
+/* Three quarters of the shortest life: what is left is for tries that fail, and for agents to hear
+ * of it. Only tokens that say when they were issued and when they end can be planned for. */
 int64_t keytab_due(const struct credentials *c)
 {
     int64_t due = INT64_MAX;
@@ -283,6 +297,8 @@ int64_t keytab_due(const struct credentials *c)
     return due;
 }
 
+/* Doubles, but never to more than an eighth of the tokens' life: there are several tries before
+ * they expire, also in a cluster whose tokens live for minutes. */
 int64_t keytab_pause(unsigned failures, int64_t span)
 {
     int64_t most = span / 8, ms = PAUSE_FIRST_MS;

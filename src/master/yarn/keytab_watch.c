@@ -59,6 +59,8 @@ static int keytab_watch_step(struct keytab_watch *w, struct err *err)
     return 0;
 }
 
+/* Each failure is in the log; people read the first of a row, and that it is over. The job goes on
+ * in any case, as the tokens it has are still good for a while. */
 static void keytab_watch_run_watch(void *arg)
 {
     struct keytab_watch *w = arg;
@@ -86,6 +88,8 @@ static void keytab_watch_run_watch(void *arg)
     cond_wake_all(&w->ended);
 }
 
+/* The tokens of the submit are due by the wall clock of their issuer. A master that had to get its
+ * own at the start (tokens_wait.c) knows how long those are good, and plans by that. */
 int keytab_watch_start(struct master *m, struct err *err)
 {
     struct master_container *c = yarn_of(m)->container;

@@ -87,6 +87,8 @@ void kvanswer_send(struct master *m)
         kvanswer_send_first(m);
 }
 
+/* Order is kept: while one answer waits, all that come later wait behind it, even if they tell
+ * nothing new. Where there is no memory to hold one, all go out at once, as after HOLD_MS. */
 void kvanswer_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n)
 {
     struct master *m = user;
@@ -115,6 +117,8 @@ void kvanswer_reply(void *user, uint32_t task, uint64_t id, const struct kv_word
     master_wake(m); /* there is a deadline to be kept */
 }
 
+/* The log has begun anew, with the whole store in it: offsets in the old file mean nothing any
+ * more, and everything that was answered is in the new one. */
 void kvanswer_moved(struct master *m)
 {
     for (struct held_answer *h = yarn_of(m)->kv.held.first; h; h = h->next) {

@@ -164,6 +164,9 @@ static int kvlog_begin(struct master *m, struct err *err)
     return r;
 }
 
+/* The log begins with the first change, so a job without a store writes nothing. A request that
+ * changed nothing and was answered over HTTP leaves no record: nobody would repeat it. After any
+ * failure the log ends for good (`unlogged`), and answers are not held any more. */
 void kvlog_change(void *user, const struct kv_change *c)
 {
     struct master *m = user;
@@ -270,6 +273,8 @@ static int restore_record(struct kv *k, struct kv_record *x)
     }
 }
 
+/* Stops at a 'B' whose 'W' is missing: a master died while it wrote the store anew, and what the
+ * files before said still counts. */
 static int kvlog_do_restore(void *arg, const struct buf *part, struct err *err)
 {
     struct master *m = arg;

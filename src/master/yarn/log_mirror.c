@@ -85,6 +85,10 @@ static uint64_t segment_end(const struct mirror *x)
     return s && s->text.len > 0 && s->at > x->at ? s->at : x->opt.journal->size;
 }
 
+/* `at` moves only after hflush: until then nothing is certain to be there, and a failed round is
+ * copied again from the same place into the next segment; readers skip what they have seen
+ * (segment_seen_before()). The journal may begin anew (`round`) while a write waits: then what was
+ * copied is not counted. */
 static int copy_new(struct mirror *x, struct err *err)
 {
     const struct journal *j = x->opt.journal;
@@ -147,6 +151,10 @@ static int mirror_finish(struct mirror *x, int r, struct err *err)
     return x->needed ? r : 0;
 }
 
+/* One fiber for each log, with no deadline of its own: a NameNode may be away for an hour, and the
+ * job goes on meanwhile. It tries every AGAIN_MS then, each time in a new segment (unless nothing
+ * had reached the last one), because the old file's pipeline may be broken. While the job's end
+ * waits for its record (`ask_by`) it does not pause. */
 static void run_mirror(void *arg)
 {
     struct mirror *x = arg;
@@ -219,6 +227,8 @@ static struct mirror *begin_end(struct mirror *x, bool needed)
     return x;
 }
 
+/* The fiber works with `x`, so it is waited for after the cancellation too, before that is freed.
+ */
 static int await_end(struct mirror *x, int64_t deadline)
 {
     int r = 0;
@@ -253,6 +263,7 @@ int mirror_start(struct master *m, struct err *err)
     return mirror_begin(m, &o, &yarn_of(m)->mirror, err);
 }
 
+/* True also when waiting has no use: no copy, one that is failing, or one that ends. */
 bool mirror_holds(const struct mirror *x, unsigned round, uint64_t bytes)
 {
     return !x || x->stuck || x->ending || (x->round == round && x->at >= bytes);

@@ -108,7 +108,9 @@ static int parts_see_head(void *arg, const char *line, size_t n)
     return segment_head_line(arg, line, n);
 }
 
-/* The first that has to be read; from there on they are all ours. */
+/* The first that has to be read; from there on they are all ours.
+ * From the newest back to one that begins with a whole summary. On the way each is taken from its
+ * writer, also those that are then read: one pass does both. */
 static size_t first_needed(struct master *m, const struct list *list)
 {
     size_t i = list->n;

@@ -113,6 +113,8 @@ static bool is_time(const struct master *m)
            m->journal.size - s->at >= every + EVERY_SUMMARIES * (uint64_t)s->len;
 }
 
+/* Called when journal and engine agree (tell_events()), so the summary is of exactly the first `at`
+ * bytes. Its text waits in memory for the mirror, which begins the next segment with it. */
 void summary_look(struct master *m)
 {
     struct summary *s = &yarn_of(m)->summary;

@@ -1,4 +1,13 @@
-/* master_container.c - see master_container.h */
+/* master_container.c - from a container's environment to a job directory that looks as on one
+ * machine.
+ *
+ *     environment, credentials ──► session ──► BASE/jobs/APP, BASE/logs/APP ──► job.json, spec.json
+ *                                                   └─ tokens have expired: wait for newer ones
+ *
+ * Two things may be too early or too late here. The client writes the job's files while it submits,
+ * so they may not be there yet; and a new attempt may start when the tokens of the submit have
+ * expired. Both are waited for, each with a limit; then the application is ended, since another
+ * attempt would find the same. See master_container.h. */
 #include "master/yarn/master_container.h"
 #include "base/log.h"
 #include "hadoop/yarn/ids.h"
@@ -62,6 +71,8 @@ static int find_host(struct loop *l, struct master_container *c, struct err *err
     return r;
 }
 
+/* `patient`: calls to HDFS are retried for as long as a NameNode may need to fail over or restart.
+ */
 static int open_session(struct loop *l, struct master_container *c, struct err *err)
 {
     AUTO_CREDENTIALS *given = NULL;
@@ -150,6 +161,8 @@ static int master_container_fetch(void *arg, struct err *err)
     return path_write_new(to, f->text.data, f->text.len, 0600, err);
 }
 
+/* Both files at the same time: each wait is mostly for a server. The version is checked on job.json
+ * before anything of it is used. */
 static int fetch_job(struct loop *l, struct master_container *c, struct err *err)
 {
     struct fetching job = { c, l, "job.json", { .max = 16 * MIB } };
@@ -236,6 +249,8 @@ static int fetch_with_tokens(struct loop *l, struct master_container *c, struct 
     return r == -ENOENT || r == -EPROTONOSUPPORT ? end_without_job(l, c, r, err) : r;
 }
 
+/* The keytab comes before the files, as it may be needed to read them. Whatever fails, what was
+ * opened is closed by the caller with master_container_close(). */
 int master_container_open(struct loop *l, struct master_container *ret, struct err *err)
 {
     struct master_container *c = ret;
@@ -282,6 +297,9 @@ void master_container_close(struct master_container *c)
 
 /* ---- where we are ---- */
 
+/* Written under a name of this attempt and renamed over the old one: whoever reads sees one
+ * master's address or the other's. Agents that lost us go by this file, and so do masters that may
+ * have been replaced (rival.c). */
 int master_container_announce(struct master_container *c, struct err *err)
 {
     const struct fs_create how = { .overwrite = true, .mode = ANNOUNCE_MODE, .parents = true };

@@ -107,7 +107,9 @@ static void clean_up(struct master *m, int64_t deadline)
         (void)do_by(m, cancel_tokens, loop_in(m->loop, CANCEL_MS), NULL);
 }
 
-/* HDFS may be away for an hour, and nobody waits that long for a job that has ended. */
+/* HDFS may be away for an hour, and nobody waits that long for a job that has ended.
+ * LEAST_MS in any case, because HDFS may have come back just now; LOG_MS as a rule; and AWAY_MS
+ * counted from when HDFS went away, so that two minutes without it are enough in all. */
 static int64_t log_deadline(const struct master *m)
 {
     int64_t by = master_end_by(m, LOG_MS), least = loop_in(m->loop, LEAST_MS),

@@ -10,7 +10,9 @@
 
 #define FILE_MAX_ MIB
 
-/* Everybody else's tokens stay as they are: the ResourceManager alone gives us ours. */
+/* Everybody else's tokens stay as they are: the ResourceManager alone gives us ours.
+ * They replace older ones of the same alias in the session itself, so every later call uses them.
+ */
 static int master_tokens_keep(struct master_container *c, const struct credentials *newer,
                               size_t *ret_n, struct err *err)
 {
@@ -123,6 +125,7 @@ int tokens_read(struct http_call *call, struct credentials **ret, struct err *er
     return r;
 }
 
+/* Whoever may use the API may bring tokens: both need the job's key. */
 int tokens_put(struct master *m, struct http_call *c, struct err *err)
 {
     AUTO_CREDENTIALS *newer = NULL;

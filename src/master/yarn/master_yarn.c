@@ -63,6 +63,8 @@ static int yarn_listen_api(struct master *m, struct http_server_options *o, stru
     return 0;
 }
 
+/* The page listens before the ResourceManager is told its address. A master that had to wait for
+ * tokens is registered already (`early`), and cannot do so twice. */
 static int yarn_start_platform(struct master *m, const struct platform_events *on, struct err *err)
 {
     struct master_yarn *y = yarn_of(m);
@@ -126,7 +128,9 @@ static void write_phases(struct master *m)
     master_phase_at(m, "master", "nm", m->wall);
 }
 
-/* Goes on from where a master before us was, or writes the first record. */
+/* Goes on from where a master before us was, or writes the first record.
+ * The record of the master comes first in its part of the log, before anything is recovered: a
+ * reader knows from it who wrote what follows, and in which version of the format. */
 static int yarn_begin(struct master *m, struct err *err)
 {
     bool begun;
@@ -194,6 +198,8 @@ static int yarn_join_address(struct master *m, const char **ret, struct err *err
 
 /* ---- the end ---- */
 
+/* Nothing waits between this and yarn_stop(): first everything is told to end, then each is waited
+ * for, so that their ends overlap. */
 static void yarn_end(struct master *m)
 {
     registry_entry_end(m);
@@ -276,6 +282,8 @@ const struct master_ops master_yarn_ops = {
     .free = yarn_free,
 };
 
+/* Closing is shielded: it waits for servers, and a second SIGTERM must not leave half of it undone.
+ */
 int master_yarn_run(struct loop *l, struct err *err)
 {
     struct master_container c;

@@ -78,7 +78,9 @@ static struct text *text_add(struct outputs *o, const char *s, size_t n)
     return t;
 }
 
-/* `s`, or as much of it as is kept; NULL when there is no room for more. */
+/* `s`, or as much of it as is kept; NULL when there is no room for more.
+ * A thousand tasks lost with one cluster switch have one reason: each text is kept once and
+ * counted. */
 static struct text *text_ref(struct outputs *o, const char *s, size_t most)
 {
     size_t n = strnlen(s, most);
@@ -224,6 +226,8 @@ void outputs_saved_labels(struct master *m, uint32_t agent, char *const *labels,
     }
 }
 
+/* A Saved with labels names the tasks whose output is there, and all others of that agent are
+ * unsaved; one without labels, of an older agent, is about all of them. */
 bool outputs_hear(struct agent_conn *a, const Agent__Saved *s)
 {
     struct master *m = a->master;
@@ -401,6 +405,8 @@ const char *outputs_told(const struct master *m)
     return yarn_of(m)->outputs && yarn_of(m)->outputs->told ? yarn_of(m)->outputs->told : "";
 }
 
+/* Sorted by reason, so that one note can name many tasks. With no memory for the list a note says
+ * at least that there were some. */
 void outputs_tell(struct master *m)
 {
     struct outputs *o = yarn_of(m)->outputs;

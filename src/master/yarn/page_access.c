@@ -1,4 +1,9 @@
-/* page_access.c - see page_access.h */
+/* page_access.c - who may look at the job's page: the address has to be the proxy's, then the name
+ * that the proxy gives has to be the owner's or on the view list.
+ *
+ * The list is in Hadoop's form for such lists, "user1,user2 group1,group2", where "*" alone is
+ * everybody. Groups are asked for last, as only that takes a call to a server. Without Kerberos a
+ * name is a mere claim, so none is checked. See page_access.h. */
 #include "master/yarn/page_access.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -23,6 +28,8 @@ static void add_proxy(struct page_access *a, struct loop *l, const char *host)
         (void)resolve_text(&found.v[i], a->proxies[a->n_proxies++]);
 }
 
+/* Looked up once, when the master starts: a proxy that moves to another address later is not
+ * listened to. A name that cannot be resolved is left out, and nobody is let in for it. */
 void page_access_find(struct page_access *a, struct loop *l, const struct conf *conf)
 {
     AUTO_HOSTS rms = { 0 };

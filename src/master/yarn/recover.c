@@ -79,6 +79,9 @@ static const char *recover_text_of(const json_t *v)
     return text ? text : "";
 }
 
+/* Besides the engine three things are read back: agents with what they owe, nodes that are avoided,
+ * and that results could not be saved. says_more() looks for a few words before the line is parsed
+ * a second time: most records have none of them. */
 static int restore_line(struct recovery *x, const char *line, size_t n, struct err *err)
 {
     AUTO_JSON *v = NULL;
@@ -107,6 +110,9 @@ static int flush_batch(struct recovery *x)
     return fiber_yield(x->m->loop);
 }
 
+/* A summary counts only at the beginning: behind records that happened it says what they said
+ * already. A line that was cut short by the death of its writer is skipped, as its segment goes on
+ * in the next one. What is read goes into our journal too, so that readers see one log. */
 static int recover_on_line(void *arg, const char *line, size_t n)
 {
     struct recovery *x = arg;
@@ -170,6 +176,9 @@ static void expect_output(struct master *m, const struct agent_conn *a, const st
         outputs_started(m, a, t->id, ran ? t->attempt : t->attempt - 1);
 }
 
+/* The agent is expected under its old number, its slot is set, and the platform knows its
+ * container, as if we had been granted it. Until it is here `adopted` gives it the time to find us.
+ */
 static int recover_adopt(struct master *m, uint32_t slot, uint32_t agent,
                          const struct logged_agent *k, struct err *err)
 {
@@ -219,6 +228,8 @@ const struct agent_log *recover_agents(const struct master *m)
     return &yarn_of(m)->recovery->agents;
 }
 
+/* The numbers of new agents begin far behind the last known one: the master before may have given
+ * out some and died before it wrote them down, and two agents must never have the same. */
 int recover_job(struct master *m, struct err *err)
 {
     struct recovery *x = yarn_of(m)->recovery;

@@ -91,6 +91,8 @@ static int is_alive(struct enrolled *x, const char *path, struct err *err)
 
 /* ---- the records ---- */
 
+/* Claiming creates and fails where there is a record; only what is known to be ours is overwritten.
+ */
 static int registry_entry_put_job(struct enrolled *x, const char *path, bool ours, struct err *err)
 {
     const struct master *m = x->m;
@@ -190,7 +192,10 @@ static int put_other(struct enrolled *x, struct err *err)
                  : registry_put(x->registry, path, &record, true, loop_in(m->loop, CALL_MS), err);
 }
 
-/* -EEXIST when another job has it. */
+/* -EEXIST when another job has it.
+ *     create ──exists──► whose? ──ours──► overwrite
+ *                          └─ another's ──alive──► -EEXIST: the numbered name is tried
+ *                                         └─ dead ─► remove, create */
 static int claim(struct enrolled *x, const char *path, struct err *err)
 {
     AUTO_FREE char *owner = NULL;
@@ -233,6 +238,8 @@ static int registry_entry_find_own(struct enrolled *x, char **ret, struct err *e
     return r;
 }
 
+/* A master that takes over keeps the name that the one before had, whichever of the two it was:
+ * clients and the names of tasks are made of it. */
 static int enroll(struct enrolled *x, struct err *err)
 {
     AUTO_FREE char *path = NULL;
@@ -283,7 +290,9 @@ static int open_once(struct enrolled *x, struct err *err)
     return r;
 }
 
-/* It may come back, but nobody waits for that. One that wants Kerberos is none for us. */
+/* It may come back, but nobody waits for that. One that wants Kerberos is none for us.
+ * Tasks are told to do without names after the first failure, because a gang may be waiting for
+ * them. The job's own record is tried again for as long as the job lives. */
 static int open_registry(struct enrolled *x)
 {
     struct err err = ERR_INIT;

@@ -136,6 +136,8 @@ static int component_path(struct enrolled *x, const struct task *t, const char *
     return registry_component_path(x->path, registry_label(text, label), ret, err);
 }
 
+/* Everything that is needed of task and agent is copied first: each call to the registry waits, and
+ * by the time it returns either may be gone or elsewhere. */
 static int registry_tasks_put_task(struct enrolled *x, const struct task *t,
                                    const struct agent_conn *a, struct err *err)
 {
@@ -193,6 +195,8 @@ static bool stands(const struct enrolled *x, uint32_t task, uint32_t agent)
     return task < x->n_places && x->places[task].path && x->places[task].agent == agent;
 }
 
+/* True when the task's report is held here until its name can be looked up. Where names are only
+ * nice to have (`wanted` is false), the record is put, but nobody waits for it. */
 bool registry_tasks_before_ready(struct agent_conn *a, uint32_t task, const uint16_t *ports,
                                  unsigned n)
 {
@@ -264,7 +268,9 @@ static int see_wish(struct enrolled *x, const struct registry_entry_wish *w, int
     return r;
 }
 
-/* All of them: none is delivered before all are known. What cannot be named is delivered too. */
+/* All of them: none is delivered before all are known. What cannot be named is delivered too.
+ * After the first name that RegistryDNS does not know in time, names are given up for the job
+ * (`named`): each later task would cost SEEN_MS for nothing. */
 static int serve_batch(struct enrolled *x)
 {
     int64_t deadline = loop_in(x->m->loop, SEEN_MS);
@@ -380,6 +386,9 @@ void registry_tasks_free(struct enrolled *x)
     free(x->wishes);
 }
 
+/* Names are used by a generation only if all of its tasks have one that was seen: a description
+ * with names of some and numbers of others would tell tasks apart that are the same to their
+ * framework. */
 void registry_tasks_decide(struct master *m)
 {
     const struct enrolled *x = yarn_of(m)->enrolled;

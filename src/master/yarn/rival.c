@@ -61,6 +61,9 @@ void rival_watch(struct master *m)
     }
 }
 
+/* Only for a master that the ResourceManager does not answer. It waits until the ResourceManager
+ * answers, or a look that began after this call finds our own attempt in master.json, or another's
+ * (`over`), or WAIT_MS have passed. */
 int rival_wait(struct master *m)
 {
     int64_t since = loop_now(m->loop), until = loop_in(m->loop, WAIT_MS);

@@ -50,6 +50,8 @@ static struct token_got take_oldest(struct tokens_got *g)
     return first;
 }
 
+/* Only tokens got for this job are remembered. `sent` is a guess for those issued before we began:
+ * the master before us may have given them to a NodeManager, and so they are left to expire. */
 void tokens_remember(struct master_container *c, const struct token *t)
 {
     struct tokens_got *g = &c->got;

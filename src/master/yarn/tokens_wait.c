@@ -119,6 +119,8 @@ static const struct {
     { "GET", "/v1/attach", tokens_wait_hold },
 };
 
+/* Everything else is answered with "later", so that a client retries instead of giving the job up.
+ */
 static int tokens_wait_handle(void *user, struct http_call *call, struct err *err)
 {
     struct waiting *w = user;
@@ -136,6 +138,9 @@ static int tokens_wait_handle(void *user, struct http_call *call, struct err *er
 
 /* ---- being found ---- */
 
+/* The listening socket is duplicated: this server closes its copy when it stops, and the real API
+ * then listens on the same port, which the ResourceManager has told to everybody. Registering is
+ * done once, though there may be several waits. */
 static int open_door(struct waiting *w, struct err *err)
 {
     struct master_container *c = w->c;

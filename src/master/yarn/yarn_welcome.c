@@ -20,6 +20,8 @@ static uint32_t cut_ms(const struct master_container *c)
                                   : CUT_LEAST;
 }
 
+/* No environment and no directories: a container has its own. `attempt` tells an agent which of two
+ * masters is the newer one. */
 int yarn_welcome(const struct master *m, struct strs *env, Agent__Welcome *welcome,
                  Agent__JobFacts *facts)
 {

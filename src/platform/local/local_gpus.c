@@ -87,6 +87,9 @@ void local_gpus_release(int *locks, size_t n)
         close(locks[i]);
 }
 
+/* All or none: a job that held some while it waits for others could wait for one that does the
+ * same. `gpus` are positions in the list and not device numbers, as CUDA counts only what it sees.
+ */
 int local_gpus_take(const struct gpus *of, unsigned n, int locks[PLATFORM_GPUS_MAX],
                     uint32_t gpus[PLATFORM_GPUS_MAX], struct err *err)
 {

@@ -170,6 +170,8 @@ static int local_jobs_make_dirs(struct job_dir *d, const char *jobs, struct err 
     return mkdir(logs, 0700) < 0 ? err_sys(err, "make directory '%s'", logs) : 0;
 }
 
+/* The directory's owner is checked because whoever could write there could give our master its
+ * orders. What was made is removed again on failure, but only once the lock is ours. */
 int jobs_create(const char *state_dir, struct job_dir *ret, struct err *err)
 {
     AUTO_JOB_DIR d = JOB_DIR_INIT;
@@ -366,6 +368,8 @@ int jobs_find(const char *state_dir, const char *what, struct job_dir *ret, stru
 
 /* ---- the end ---- */
 
+/* A lock that we get was held by nobody: the master is dead, and its run directory, with sockets
+ * and keys, is removed on the way. Our own lock ends with the descriptor. */
 bool jobs_alive(struct job_dir *d)
 {
     AUTO_FREE char *path = path_join(d->path, "lock");

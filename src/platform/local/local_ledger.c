@@ -64,6 +64,8 @@ void local_ledger_set(const struct local_options *o, uint64_t held)
         (void)path_write_fd(fd, text, (size_t)n);
 }
 
+/* Counting and noting happen under one lock, so two jobs cannot both take the last room. The note
+ * holds the job's whole sum, not the difference: it is right again after any failure. */
 int local_ledger_take(const struct local_options *o, uint64_t held, uint64_t more, struct err *err)
 {
     AUTO_CLOSE int lock = lock_ledger(o->state_dir);

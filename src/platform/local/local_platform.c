@@ -240,6 +240,8 @@ static uint32_t local_platform_place_of(const struct local *p, uint32_t slot)
     return slot % p->nodes + p->nodes * (slot / p->nodes % per_node);
 }
 
+/* Memory is booked in a ledger that all jobs of the user share, GPUs by locks that all users do.
+ * Both or neither: what was booked goes back when there is no GPU. */
 static int find_room(struct local *p, struct seat *s, struct err *err)
 {
     struct gpus gpus = { 0 };
@@ -264,6 +266,7 @@ static int find_room(struct local *p, struct seat *s, struct err *err)
     return 0;
 }
 
+/* An agent is started for the first slot of its place and serves those that follow. */
 static int grant(struct local *p, uint32_t slot, struct err *err)
 {
     struct seat *s = p->seats[slot];
@@ -370,6 +373,8 @@ static void local_platform_release(struct platform *base, uint32_t slot)
 
 /* ---- the end ---- */
 
+/* First patience, then SIGKILL, then five seconds for the kernel; what is left after that are
+ * strays, which are ours to end as a child subreaper. */
 static int local_platform_close_platform(struct platform *base, int64_t deadline, struct err *err)
 {
     struct local *p = (struct local *)base;

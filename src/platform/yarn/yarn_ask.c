@@ -69,6 +69,12 @@ static int ask_choice(struct yarn_platform *p, uint32_t slot, struct err *err)
     return n > 0 ? send_ask(p, slot, nodes, n, err) : 0;
 }
 
+/*     NODE      one node, strictly ──not served──► ANYWHERE, or CHOICE where tasks must be apart
+ *     CHOICE    any of some nodes that have none of the role ──CHOICE_MS──► the next of them
+ *     NOTHING   no such node now: looks again
+ *     ANYWHERE  for good
+ *
+ * Strict asks let a node serve all of its containers with one report of its own. */
 int yarn_ask_slot(struct yarn_platform *p, uint32_t slot, struct err *err)
 {
     struct yarn_seat *s = p->seats[slot];
@@ -104,6 +110,8 @@ void yarn_ask_cancel(struct yarn_platform *p, uint32_t slot)
 
 /* ---- what is not served ---- */
 
+/* The same ask is loosened where that is enough. One that must stay apart from its role is
+ * cancelled and asked for anew, because it may not go just anywhere. */
 static void relax(struct yarn_platform *p, uint32_t slot)
 {
     struct yarn_seat *s = p->seats[slot];

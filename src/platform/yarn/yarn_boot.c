@@ -64,6 +64,8 @@ static int set_facts(struct yarn_boot *b, const json_t *v, struct err *err)
     return r;
 }
 
+/* Credentials come from a file that only we can read, but they name directories: each fact is
+ * checked as if it came from a stranger. */
 int yarn_boot_read(const struct credentials *c, struct yarn_boot *ret, struct err *err)
 {
     AUTO_JSON *v = NULL;
@@ -134,6 +136,8 @@ int yarn_boot_add(const struct yarn_boot *b, struct credentials *c, struct err *
 
 /* ---- the rest ---- */
 
+/* Left out are the master's own token for the ResourceManager and what makes an agent of this job:
+ * a task could otherwise speak for the whole application. */
 int yarn_boot_strip(const struct credentials *c, struct credentials **ret, struct err *err)
 {
     static const char *const kinds[] = { KIND_AMRM, NULL };

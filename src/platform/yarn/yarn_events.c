@@ -33,6 +33,8 @@ static void yarn_refuse(struct yarn_platform *p, uint32_t slot, const char *text
     p->base.on.on_refused(p->base.on.user, slot, false, text);
 }
 
+/* A grant that comes late, for a slot that was released or is served by now, goes straight back.
+ * One on a node that another of the role has got is given back and asked for again, elsewhere. */
 static int take_grant(struct yarn_platform *p, const struct amrm_event *e, struct yarn_grants *g)
 {
     const Yarn__Container *c = e->container;
@@ -76,6 +78,9 @@ static const char *image_of(const struct yarn_platform *p, const struct spec_rol
     return role->image ? role->image : p->opt.spec->image;
 }
 
+/* Exit status 0 means that the agent left in order, which is told before the loss: during the save
+ * phase that is the news. Whatever ended the container, YARN's diagnostics give the class of the
+ * failure. */
 static void on_completed(struct yarn_platform *p, struct yarn_container_id id,
                          const Yarn__ContainerStatus *status)
 {
@@ -239,7 +244,9 @@ int yarn_digest(struct yarn_platform *p, const struct amrm_event *e, struct yarn
     return 0;
 }
 
-/* Takes what is there, so that all grants of an answer are started together. */
+/* Takes what is there, so that all grants of an answer are started together.
+ * Waits for the first event and takes the rest without waiting: one answer of the ResourceManager
+ * may bring hundreds of grants, and each node then gets one call for all of its containers. */
 static int take_events(struct yarn_platform *p, struct yarn_grants *g, struct err *err)
 {
     const struct amrm_event *e = NULL;
@@ -262,6 +269,9 @@ static int take_events(struct yarn_platform *p, struct yarn_grants *g, struct er
     return r;
 }
 
+/* Ends when the ResourceManager has given us up, or we leave. Whether the application was killed,
+ * and not only this attempt, is asked there only after an answer that is a moment old: one that was
+ * silent before may have replaced us for that reason. */
 void yarn_events_run(void *arg)
 {
     struct yarn_platform *p = arg;

@@ -158,6 +158,8 @@ static int set_places(const json_t *list, struct yarn_keytab *k, struct err *err
     return 0;
 }
 
+/* The seal has been checked by now: a text that makes no sense was sealed that way, perhaps by
+ * another version. All that was decoded is wiped. */
 static int yarn_keytab_read_text(const struct buf *text, struct yarn_keytab *k, struct err *err)
 {
     AUTO_JSON *v = NULL;

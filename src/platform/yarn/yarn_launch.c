@@ -91,6 +91,7 @@ static int make_context(struct yarn_platform *p, const struct spec_role *role,
     return r;
 }
 
+/* Kept for all containers of the role, and forgotten when newer tokens come (yarn_set_tokens()). */
 int yarn_launch_context(struct yarn_platform *p, const struct spec_role *role,
                         const Yarn__ContainerLaunchContext **ret, struct err *err)
 {

@@ -60,6 +60,8 @@ void yarn_leaver_ended(struct yarn_platform *p, struct yarn_container_id id)
 
 /* ---- the clock ---- */
 
+/* The stop may be lost with the NodeManager; it is repeated until YARN says that the container has
+ * ended. */
 static int64_t stop_late_leavers(struct yarn_platform *p)
 {
     int64_t now = loop_now(p->loop), next = LOOP_NEVER;
@@ -142,6 +144,9 @@ static void let_leave(struct yarn_platform *p, struct yarn_seat *s)
     cond_wake_all(&p->changed);
 }
 
+/* By state: an ask is cancelled; a container that is being started has no agent to ask; one whose
+ * agent runs is given LEAVE_MS to save results, and is only then stopped. The seat is free for the
+ * next ask in any case, as a leaver has its own record. */
 static void yarn_release(struct platform *base, uint32_t slot)
 {
     struct yarn_platform *p = (struct yarn_platform *)base;
@@ -184,6 +189,8 @@ static bool leaver_left(struct yarn_platform *p, uint32_t agent)
     return false;
 }
 
+/* The container is stopped even if its agent seems dead: tasks may live on in it. `on_lost` follows
+ * at once, without waiting for YARN, which may take minutes to notice a dead node. */
 static void yarn_agent_gone(struct platform *base, uint32_t agent, const char *why)
 {
     struct yarn_platform *p = (struct yarn_platform *)base;
@@ -287,6 +294,9 @@ void yarn_count_from(struct platform *base, uint32_t number)
         p->next_agent = number;
 }
 
+/* host stays NULL: the log does not say on which port the NodeManager listens. The
+ * ResourceManager's first answer does (on_previous()); a container that it does not name there is
+ * one it has forgotten. */
 int yarn_adopt(struct platform *base, uint32_t slot, const struct spec_role *role, uint32_t agent,
                const char *container, struct err *err)
 {

@@ -2,6 +2,8 @@
 #include "base/auto.h"
 #include "platform/yarn/yarn_platform_private.h"
 
+/* A master registers early when it has to wait for tokens, as YARN would kill a silent one; or when
+ * it has no job to run, as only a registered one can say why it ends. */
 int yarn_register(struct session *s, const struct conf *node, const struct amrm_conf *shown,
                   struct yarn_early **ret, struct err *err)
 {

@@ -59,6 +59,8 @@ void yarn_start_answered(struct yarn_platform *p, uint32_t slot, struct yarn_con
         s->state = SEAT_RUNNING;
 }
 
+/* The launch context is made once for each role and shared by all of its containers; a call has a
+ * deadline, because a node that died with the grant does not answer. */
 static int start_all(struct start_call *c, struct nm_item *items, struct err *err)
 {
     struct yarn_platform *p = c->p;
@@ -113,6 +115,8 @@ static struct start_call *call_new(struct yarn_platform *p, const struct yarn_se
     return NULL;
 }
 
+/* Grants are grouped by node: the first that is left takes along all others of its node. A token
+ * that was taken is NULL in the list from then on. */
 void yarn_start_grants(struct yarn_platform *p, struct yarn_grants *g)
 {
     struct err err = ERR_INIT;
@@ -172,6 +176,7 @@ static void run_stop(void *arg)
     free(c);
 }
 
+/* `starting` counts these calls too, so that the platform is not freed under them. */
 void yarn_stop_container(struct yarn_platform *p, const char *host, int32_t port,
                          struct yarn_container_id id)
 {
