@@ -209,6 +209,7 @@ static void print_grouped(void *arg, const struct cli_opt *o, char letter)
     print_opt(g->p, o, letter, g->indent);
 }
 
+/* Two passes: the column where texts begin is one for all groups. */
 static void print_opts(struct page *p, const struct cli *c, unsigned how)
 {
     unsigned indent = 12;
