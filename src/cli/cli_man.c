@@ -264,8 +264,7 @@ static void usage_lines(FILE *out, const char *s)
     }
 }
 
-/* Every leaf below a verb, for the synopsis; with `pages`, its description and options. Twice the
- * same walk: the synopsis lists every verb before the first one is described. */
+/* Every leaf below a verb, for the synopsis; with `pages`, its description and options. */
 static void leaves(FILE *out, struct cli *c, bool pages)
 {
     const struct cli_verb *v = c->verb;
