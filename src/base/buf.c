@@ -32,6 +32,8 @@ void buf_reset(struct buf *b)
     b->len = 0;
 }
 
+/* Doubling may allocate up to twice the ceiling; the ceiling is for the content, which is checked
+ * before. */
 static size_t next_cap(const struct buf *b, size_t need)
 {
     size_t cap = b->cap ? b->cap : 64;
@@ -114,6 +116,7 @@ int buf_add_str(struct buf *b, const char *s)
     return buf_add(b, s, strlen(s));
 }
 
+/* Measured first, so that a text which does not fit leaves the buffer as it was. */
 int buf_printf(struct buf *b, const char *fmt, ...)
 {
     uint8_t *room;

@@ -1,7 +1,7 @@
-/* log.c - see log.h.
+/* log.c - one line of the log in one write. See log.h.
  *
- * The one place with state of the whole program: what is shown and under which name. It is set
- * at the start, read by any thread, and every line leaves in a single write(2), so that lines of
+ * The one place with state of the whole program: what is shown and under which name. It is set at
+ * the start, read by any thread, and every line leaves in a single write(2), so that lines of
  * threads and of processes that share a terminal never mix. */
 #include "base/log.h"
 #include "base/str.h"
@@ -85,6 +85,7 @@ bool log_on(enum log_part part, enum log_level level)
     return (int)level <= atomic_load_explicit(&state.level, memory_order_relaxed);
 }
 
+/* errno is kept: callers log between a failed call and the look at its reason. */
 void log_write(enum log_part part, enum log_level level, const char *fmt, ...)
 {
     char text[TEXT_MAX], line[LINE_MAX_];

@@ -1,4 +1,6 @@
-/* name_lock.c - see name_lock.h. Who holds a name is asked of the kernel by netlink:
+/* name_lock.c - a lock that its holder cannot leave behind: a name in the abstract namespace of
+ * Unix sockets, which the kernel frees with the last descriptor. Who holds a name is asked of the
+ * kernel by netlink. See name_lock.h.
  *
  *     dump of Unix sockets ──► a message for each, with its name and its owner (Linux 5.3) */
 #include "base/name_lock.h"
@@ -92,7 +94,8 @@ static void name_hand_on(const struct dump *d, struct nlmsghdr *h)
         d->fn(d->arg, name + prefix, (uid_t)uid);
 }
 
-/* One part of the answer; false at its end. */
+/* One part of the answer; false at its end. Old kernels send no owner; such a socket counts as
+ * nobody's. */
 static bool name_read_part(int fd, char *part, const struct dump *d)
 {
     ssize_t n = recv(fd, part, ANSWER, 0);

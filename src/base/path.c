@@ -195,6 +195,9 @@ int path_out_rename(struct path_out *o, struct err *err)
     return 0;
 }
 
+/*     fsync the file ──► rename ──► fsync the directory
+ * In this order a crash leaves the old file or the new one, never an empty one with the new
+ * name. */
 int path_out_commit(struct path_out *o, struct err *err)
 {
     int r = fsync(o->fd) < 0 ? err_sys(err, "flush '%s'", o->path) : path_out_rename(o, err);
@@ -202,6 +205,8 @@ int path_out_commit(struct path_out *o, struct err *err)
     return r < 0 ? r : sync_dir(o->path, err);
 }
 
+/* After a commit `tmp` is gone from the struct, so nothing is removed; on any other way out it
+ * is. */
 void path_out_done(struct path_out *o)
 {
     if (o->fd >= 0)

@@ -79,6 +79,8 @@ static void path_remove_leave(struct removal *x)
     free(l.name);
 }
 
+/* A tree deeper than 64 would need as many open directories. A directory at that depth is renamed
+ * to one at the top, where it is found when the top is read again. */
 static void move_to_top(struct removal *x, const char *name)
 {
     char other[32];
@@ -90,6 +92,7 @@ static void move_to_top(struct removal *x, const char *name)
         x->again = true;
 }
 
+/* d_type may be unknown on some file systems: then unlinking is tried first, and EISDIR tells. */
 static void remove_entry(struct removal *x, const struct dirent *e)
 {
     if (e->d_type != DT_DIR) {

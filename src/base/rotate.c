@@ -1,13 +1,18 @@
-/* rotate.c - see rotate.h
+/* rotate.c - a file that is written without end is cut into pieces while it is written: the writer
+ * holds it open and knows nothing of it. See rotate.h.
  *
  *     NAME.part   a copy that is being made
  *     NAME.cut    one that is complete, just before and just after the file itself is cut
+ *     NAME.1, …   pieces, in their order; NAME itself holds what comes after the last of them
+ *
+ *     copy the first bytes to NAME.part ──► rename to NAME.cut ──► collapse them out of NAME
+ *       ──► rename NAME.cut to NAME.n
  *
  * A reader that finds neither NAME.cut nor the next piece after it has read knows that the file was
  * not cut before. NAME.cut may stay for long: who cuts may be stopped, or killed, with the piece
- * taken off and not named yet. Then the file no longer begins with it, and it is read in
- * NAME.cut. Output may repeat itself, so NAME.cut has with it (as an attribute, where the file
- * system takes it) how long the file was: a shorter one is cut. */
+ * taken off and not named yet. Then the file no longer begins with it, and it is read in NAME.cut.
+ * Output may repeat itself, so NAME.cut has with it (as an attribute, where the file system takes
+ * it) how long the file was: a shorter one is cut. */
 #include "base/rotate.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -243,6 +248,8 @@ static int rotate_catch_up(struct rotate *r)
     return size > 0;
 }
 
+/* Asked again after every cut that happened meanwhile: the sum of two looks at different times
+ * would count a piece twice, or not at all. */
 uint64_t rotate_size(struct rotate *r)
 {
     uint64_t size;
@@ -271,6 +278,8 @@ static ssize_t read_piece(const struct rotate *r, uint64_t at, void *p, size_t n
     return got == -ENOENT ? -ESTALE : got;
 }
 
+/* Read first, look for a cut afterwards: if there was one, the bytes may be from the wrong place,
+ * and the read is done again with what is known by then. */
 ssize_t rotate_read(struct rotate *r, uint64_t at, void *p, size_t n)
 {
     for (;;) {
@@ -364,7 +373,8 @@ void rotate_drop(const struct rotate *r)
         (void)unlink(part);
 }
 
-/* 1 when it is cut, 0 when it cannot be. */
+/* 1 when it is cut, 0 when it cannot be. The range is taken out in the file system's map of blocks:
+ * nothing is copied, and the writer, whose descriptor appends, goes on at the new end. */
 static int collapse(const struct rotate *r, uint64_t piece)
 {
     AUTO_CLOSE int fd = open(r->path, O_RDWR | O_CLOEXEC);
@@ -403,6 +413,9 @@ static void remove_old(struct rotate *r, uint32_t keep)
     }
 }
 
+/* What a predecessor left. If the file still begins with the copy, it was not cut yet, and that is
+ * done now; otherwise only the name is missing. Without FALLOC_FL_COLLAPSE_RANGE the copy is thrown
+ * away, and the file stays whole. */
 int rotate_mend(struct rotate *r)
 {
     AUTO_FREE char *cut = other(r, "cut");

@@ -1,4 +1,8 @@
-/* cli.c - the parser; see cli.h. */
+/* cli.c - the parser of command lines: one word after the other, from left to right. Which options
+ * are known depends on the verb, and verbs stand among the options, so the tables that count grow
+ * as the verb becomes known; a verb's own option hides a global one of the same name. See cli.h.
+ *
+ *     ydl -v fs ls --json -l /tmp      words: fs (a group), ls (a verb), /tmp (an operand) */
 #include "base/buf.h"
 #include "cli/cli_private.h"
 
@@ -54,6 +58,7 @@ struct target {
     const char *flag_value; /* what a flag is set to */
 };
 
+/* A flag that is on by default also has a form that turns it off: --no-NAME. */
 static bool matches(const struct cli_opt *o, const char *name, size_t n, const char **flag_value)
 {
     *flag_value = "yes";
@@ -124,6 +129,7 @@ static int cli_take_value(struct parser *s, const struct target *t, const char *
     return cli_set(t->opt, t->base, value, s->err);
 }
 
+/* Only after the tables: a verb may have a --help or an --all of its own. */
 static int long_option(struct parser *s, const char *arg)
 {
     const char *name = arg + 2, *value = strchr(name, '='), *near;
@@ -153,6 +159,7 @@ static int long_option(struct parser *s, const char *arg)
     return CLI_USAGE;
 }
 
+/* "-vn4" is -v -n 4: the first letter that takes a value takes the rest of the word. */
 static int letters(struct parser *s, char *arg)
 {
     struct target t;
@@ -213,6 +220,8 @@ static int descend(struct cli *c, const char *name, struct err *err)
     return unknown_verb(c, name, str_nearest(name, names, n), err);
 }
 
+/* The struct of a verb is made when its name has been read, so that options behind it have a place.
+ * Groups of verbs have none. */
 static int begin_args(struct cli *c, struct err *err)
 {
     if (c->verb->subs || c->args)
@@ -231,6 +240,7 @@ static int cli_word(struct parser *s, char *arg)
         return r < 0 ? r : begin_args(c, s->err);
     }
     c->operands[c->n_operands++] = arg;
+    /* What follows is a user's command: its options are not ours. */
     if (c->verb && c->verb->command_follows)
         s->ended = true;
     return 0;

@@ -212,6 +212,7 @@ static void print_grouped(void *arg, const struct cli_verb *v, const struct cli_
     print_opt(g->p, v, o, g->indent);
 }
 
+/* Two passes: the column where texts begin is one for all groups. */
 static void print_opts(struct page *p, const struct cli *c, unsigned how)
 {
     unsigned indent = 12;

@@ -17,7 +17,9 @@ static uint32_t code_point(const char *s, size_t n)
     return c;
 }
 
-/* One character as roff wants it; `hard` for a dash that is typed, not read. Returns its bytes. */
+/* One character as roff wants it; `hard` for a dash that is typed, not read. Returns its bytes.
+ * roff would read a backslash as a command and print a dash as a hyphen, which cannot be copied
+ * into a shell. */
 static size_t put_char(FILE *out, const char *s, bool hard)
 {
     size_t n = str_utf8_len(s);

@@ -1,4 +1,5 @@
-/* doc.c - see doc.h */
+/* doc.c - a JSON document that is written while its list is being made: the beginning with the
+ * first element, the errors behind the last. See doc.h. */
 #include "cli/doc.h"
 #include "cli/exit.h"
 

@@ -1,4 +1,6 @@
-/* exit.c - see exit.h */
+/* exit.c - the last thing that a program does: an error becomes a sentence, a JSON document and an
+ * exit code. One table gives all results their code and the name that programs read; what is not in
+ * it is EXIT_OTHER. See exit.h. */
 #include "cli/exit.h"
 #include "base/json.h"
 
@@ -71,6 +73,8 @@ static size_t exit_row_of(int result)
     return i;
 }
 
+/* POLLERR on the writing end of a pipe means that the reading end was closed; looking costs nothing
+ * and, unlike writing, raises no SIGPIPE. */
 bool exit_reader_gone(int fd)
 {
     struct pollfd p = { .fd = fd, .events = POLLOUT };
@@ -78,6 +82,7 @@ bool exit_reader_gone(int fd)
     return poll(&p, 1, 0) > 0 && (p.revents & POLLERR) != 0;
 }
 
+/* A verb's own positive result is the exit code of a job, and passes unchanged. */
 int exit_code(int result)
 {
     size_t i;

@@ -1,4 +1,6 @@
-/* globals.c - see globals.h */
+/* globals.c - the options that every verb takes, and main() of all programs: parse, help or run,
+ * report. Standard output is flushed before the result is decided, because a full disk or a closed
+ * pipe is found out only then. See globals.h. */
 #include "cli/globals.h"
 #include "base/log.h"
 #include "cli/exit.h"
@@ -50,6 +52,7 @@ static bool wants_json(int argc, char **argv)
     return false;
 }
 
+/* A closed pipe (`ydl … | head`) is not worth a message. */
 static int finish_output(struct err *err)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))

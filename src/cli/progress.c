@@ -1,4 +1,6 @@
-/* progress.c - see progress.h. The drawing; the line is made in progress_line.c. */
+/* progress.c - one line at the bottom of a terminal that is drawn over and over: "\r", the line,
+ * and "erase to the end". Without a terminal there is none, and nothing of it ends in a file. How
+ * the line reads is decided in progress_line.c. See progress.h. */
 #include "cli/progress.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -78,6 +80,8 @@ static void progress_measure(struct progress *p, int64_t now)
     p->rated_done = p->done;
 }
 
+/* At most ten times a second, whatever the caller does: drawing must not cost more than the
+ * work. */
 static void progress_draw(struct progress *p)
 {
     struct progress_view v = { .label = p->label, .utf8 = p->utf8, .colour = p->colour };

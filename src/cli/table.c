@@ -1,4 +1,6 @@
-/* table.c - see table.h */
+/* table.c - columns for people. Cells are kept until a batch of rows is there, because a column is
+ * as wide as its widest cell; after that the width only grows, so an endless table needs no memory.
+ * See table.h. */
 #include "cli/table.h"
 
 #include <stdarg.h>
@@ -7,6 +9,8 @@
 #define GAP "  "
 #define CELL_MOST 8192
 
+/* Characters, not bytes: continuation bytes of UTF-8 take no column. Wide characters count as
+ * one. */
 unsigned table_width(const char *s)
 {
     unsigned n = 0;

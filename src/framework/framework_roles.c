@@ -249,7 +249,8 @@ static bool role_mentions(const struct spec *s, const struct spec_role *r, const
 }
 
 /* A task needs as many ports as it asks for by number, and one when it asks for its own, or anybody
- * for one of its role. */
+ * for one of its role. A port is reserved only for those who use one: reserving costs time on each
+ * node. */
 static int needs_ports(const struct spec *s, const struct spec_role *r)
 {
     char other[KEY_MAX];
@@ -386,6 +387,9 @@ static void choose_restart(const struct framework *fw, struct spec *s)
     }
 }
 
+/* A later step relies on the earlier ones: flags such as --mem are for roles that may just have
+ * been made, a framework looks at all of them, and who decides can be said only when every role is
+ * known. */
 int framework_complete(const struct framework *fw, struct spec *s, struct spec_faults *f)
 {
     size_t before = f->n;

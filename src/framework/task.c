@@ -94,6 +94,8 @@ static unsigned procs_of(const struct framework_task *t, const char *role)
     return r && r->procs > 0 ? r->procs : 1;
 }
 
+/* Several roles may share one numbering (a chief is rank 0, workers follow): ranks go through the
+ * framework's rows in their order, and each role begins where the one before ended. */
 bool world_of(const struct framework_task *t, struct world *ret)
 {
     const struct framework_role *own = framework_role(t->framework, t->role->name);

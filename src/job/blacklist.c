@@ -112,6 +112,8 @@ static void let_off(struct blacklist *a, struct node *n)
     a->n_avoided--;
 }
 
+/* The last node that the job could run on is never put on the list: a bad node is better than
+ * none. */
 int blacklist_fault(struct blacklist *a, const char *node, enum blacklist_cause cause,
                     unsigned n_fit)
 {
@@ -175,6 +177,8 @@ static struct node *next(const struct blacklist *a, uint64_t since)
     return found;
 }
 
+/* Each node that is let off makes the wait for the next one twice as long, up to a limit: a cluster
+ * that is bad everywhere is not tried in a circle. */
 int64_t blacklist_lift_at(const struct blacklist *a, int64_t since, unsigned n_fit)
 {
     int64_t wait = BLACKLIST_FIRST_MS;

@@ -1,5 +1,6 @@
-/* event.c - see event.h. A line is written straight into the buffer, without a tree of JSON values
- * and without printf: a job of ten thousand tasks writes sixty thousand of them. */
+/* event.c - the lines of the events log. A line is written straight into the buffer, without a tree
+ * of JSON values and without printf: a job of ten thousand tasks writes sixty thousand of them. A
+ * failure in the middle is remembered and takes the whole line back at its end. See event.h. */
 #include "job/event.h"
 #include "base/str.h"
 
@@ -118,6 +119,8 @@ static void put_escaped(struct event *e, unsigned char c)
         event_put(e, text, sizeof(text));
 }
 
+/* What a task says may be anything. It leaves here as valid UTF-8 in valid JSON, or the log could
+ * not be read by the next master. */
 static void put_text(struct event *e, const char *value, size_t n)
 {
     const unsigned char *p = (const unsigned char *)value;
@@ -247,6 +250,7 @@ int event_end(struct event *e)
     return e->bad;
 }
 
+/* Only the head of the line is looked at: this is asked for every line of a log. */
 bool event_number(const char *line, size_t n, uint64_t *ret)
 {
     static const char head[] = "{\"seq\":";

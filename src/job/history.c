@@ -1,4 +1,6 @@
-/* history.c - see history.h: the lines of an events log, applied one after the other.
+/* history.c - what a job's events log says about it, for people who look at it: the lines, applied
+ * one after the other, give the state of the job and of its tasks at the last of them. See
+ * history.h.
  *
  * A log may come from a crashed disk or from a newer ydl: a field of the wrong type is as good as
  * none, a task that no role has is nobody's, and every number has its bounds. */
@@ -357,7 +359,9 @@ static int history_on_end(struct history *h, const json_t *v, int64_t t)
     return 0;
 }
 
-/* Takes over what the records before a summary would have said. */
+/* Takes over what the records before a summary would have said. A log may begin in the middle,
+ * because its older parts were removed: a summary then says what they said. Where those parts were
+ * read, it is passed over. */
 static int history_on_summary(struct history *h, const json_t *v, int64_t t)
 {
     const char *what = history_text_of(v, "what");

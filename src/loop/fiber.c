@@ -1,9 +1,13 @@
-/* fiber.c - see fiber.h.
+/* fiber.c - functions that wait without blocking the thread: each has a stack of its own. See
+ * fiber.h.
  *
  * A fiber's first turn starts by setcontext() on its own stack; every later switch is a pair of
  * sigsetjmp and siglongjmp, which costs no system call. The scheduler is the loop's own stack:
  *
  *     fiber_run_ready ──► enter(f) ──► f runs ──► park(f) ──► back in fiber_enter() ──► next
+ *
+ *     started ──► ready ──► running ──► waiting (in a cond, or for its timer) ──► ready …
+ *                              └──► ended: its stack goes to the next one
  *
  * The fortified longjmp refuses to jump between stacks, so this file alone is built without it. */
 #undef _FORTIFY_SOURCE
@@ -68,6 +72,8 @@ static size_t guard_bytes(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Below the stack is a page that nobody may touch: running over it is a fault at once, not somebody
+ * else's broken memory. MAP_NORESERVE, because a thousand stacks are mostly untouched. */
 static char *stack_new(struct loop *l)
 {
     size_t guard = guard_bytes();
@@ -91,6 +97,7 @@ static char *stack_new(struct loop *l)
     return map;
 }
 
+/* The list of spare stacks lives in the stacks themselves. */
 static void stack_free(struct loop *l, char *map)
 {
     size_t guard = guard_bytes();
@@ -121,6 +128,8 @@ void fiber_drop_spares(struct loop *l)
 
 /* ---- switching ---- */
 
+/* The sanitizers follow the stack pointer. Without being told of a switch they take the jump for a
+ * use of memory behind the stack's end. */
 static void sanitizer_leave(struct fiber *f, bool to_fiber)
 {
 #ifdef WITH_ASAN
@@ -273,6 +282,8 @@ static void detach(struct fiber **first, struct fiber **last, struct fiber *f)
     f->wait_prev = f->wait_next = NULL;
 }
 
+/* Whoever wakes it first decides with what: a deadline and a wake in the same turn do not wake
+ * twice. */
 static void fiber_make_ready(struct fiber *f, int with)
 {
     struct loop *l = f->loop;
@@ -313,6 +324,8 @@ static bool has_stack(struct fiber *f)
     return true;
 }
 
+/* The list is taken from the front while it may grow at its end: what is made ready meanwhile has
+ * its turn in this round too, up to the limit. */
 void fiber_run_ready(struct loop *l)
 {
     for (int i = 0; i < TURN_LIMIT && l->ready_first; i++) {
@@ -384,6 +397,7 @@ struct fiber *fiber_next(struct fiber *f)
     return f->next;
 }
 
+/* Cancelling is remembered: a fiber that does not wait now is told at its next wait. */
 void fiber_cancel(struct fiber *f)
 {
     f->cancelled = true;
@@ -444,6 +458,7 @@ void cond_wake_all(struct cond *c)
         fiber_make_ready(c->first, 0);
 }
 
+/* In a list of its own: in the ready list it would run again before the loop has polled. */
 int fiber_yield(struct loop *l)
 {
     struct fiber *f = l->current;

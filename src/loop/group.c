@@ -1,4 +1,5 @@
-/* group.c - fibers that are waited for together; see fiber.h. */
+/* group.c - fibers that are waited for together: the first failure cancels the rest, and nobody
+ * returns before all have ended, because they use memory of the one who waits. See fiber.h. */
 #include "base/auto.h"
 #include "loop/fiber.h"
 

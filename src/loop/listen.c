@@ -1,4 +1,5 @@
-/* listen.c - see listen.h: binding, connecting, and asking who is there. */
+/* listen.c - sockets that listen: binding them, connecting to Unix ones, and asking who is at the
+ * other end. See listen.h. */
 #include "loop/listen.h"
 #include "loop/fiber.h"
 
@@ -62,6 +63,8 @@ static int bind_and_listen(int fd, const union address *a, socklen_t n)
     return 0;
 }
 
+/* SO_REUSEADDR, so that a port is not lost for a minute after a connection on it was closed by
+ * us. */
 static int try_port(union address *a, unsigned port, int *ret_fd)
 {
     AUTO_CLOSE int fd = socket(a->sa.sa_family, SOCK_STREAM | SOCKET_FLAGS, 0);

@@ -1,5 +1,8 @@
-/* peer.c - see peer.h. NETLINK_SOCK_DIAG finds one socket by its two addresses, however many there
- * are; where the kernel cannot do that, /proc/net/tcp is read, a piece at a time. */
+/* peer.c - whose process is at the other end of a TCP connection on this machine: the user, as the
+ * kernel knows it. NETLINK_SOCK_DIAG finds one socket by its two addresses, however many there are;
+ * where the kernel cannot do that, /proc/net/tcp is read, a piece at a time. See peer.h.
+ *
+ * The other end's socket is ours with the two addresses exchanged. */
 #include "loop/peer.h"
 #include "base/auto.h"
 #include "base/str.h"
@@ -138,7 +141,8 @@ static size_t whole_lines(const char *p, size_t n)
     return n;
 }
 
-/* Where `wanted` is followed by the rest of its line in a table of any length. */
+/* Where `wanted` is followed by the rest of its line in a table of any length. Only whole lines are
+ * searched: half a line could match with another socket's numbers behind it. */
 static int search_table(int fd, const char *wanted, uid_t *ret)
 {
     AUTO_FREE char *text = malloc(PIECE + 1);
@@ -208,6 +212,9 @@ int peer_uid_by_table(int fd, uid_t *ret)
     return r < 0 ? r : peer_read_table(&e, ret);
 }
 
+/* A kernel that knows our own end and not the other is to be believed: the peer is not on this
+ * machine, or has gone. Only one that knows neither cannot be asked this way, and the table is
+ * read. */
 int peer_uid(int fd, uid_t *ret)
 {
     struct peer_ends e;

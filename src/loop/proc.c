@@ -1,7 +1,7 @@
-/* proc.c - see proc.h.
+/* proc.c - a child process: started, watched by its pidfd, ended with its whole group. See proc.h.
  *
- * posix_spawn() shares our memory with the child until exec, like vfork, so that starting costs
- * the same however large we are, and it reports a failed exec as its own result. */
+ * posix_spawn() shares our memory with the child until exec, like vfork, so that starting costs the
+ * same however large we are, and it reports a failed exec as its own result. */
 #include "loop/proc.h"
 #include "loop/fiber.h"
 
@@ -59,6 +59,8 @@ static int add_actions(posix_spawn_file_actions_t *actions, const struct proc_sp
     return r == 0 ? posix_spawn_file_actions_addclosefrom_np(actions, 3) : r;
 }
 
+/* A session of its own, so that one signal reaches the child and all that it starts. Handlers and
+ * masks are ours: a child would inherit ignored and blocked signals, and could not be ended. */
 static int set_attributes(posix_spawnattr_t *attr)
 {
     sigset_t all, none;
@@ -119,7 +121,10 @@ static void proc_reap(pid_t pid)
         ;
 }
 
-/* Gets the pidfd and puts it under the loop's eyes. On failure the child is gone. */
+/* Gets the pidfd and puts it under the loop's eyes. On failure the child is gone. It is not reaped
+ * before proc_free(): until then its number, and its group's, are its own; WNOWAIT looks without
+ * reaping. Linux has pidfd_open() since 5.3 and waits for a pidfd since 5.4: a kernel between the
+ * two is refused here, not when the first child ends. */
 static int proc_adopt(struct proc *p, struct err *err)
 {
     siginfo_t info;
@@ -231,6 +236,7 @@ static int wait_once(struct proc *p, int64_t deadline)
     return r < 0 ? r : cond_wait(p->loop, &p->ended, deadline);
 }
 
+/* The owner may free it while we wait (`freed`), which ends the wait. */
 int proc_wait(struct proc *p, int64_t deadline, int *ret_status)
 {
     int r = 0;
@@ -246,6 +252,9 @@ int proc_wait(struct proc *p, int64_t deadline, int *ret_status)
     return r;
 }
 
+/* SIGTERM first, for the program to save what it has, and SIGKILL after the grace. The second wait
+ * is shielded and has no deadline: a killed process ends, and who left before would leave it
+ * behind. */
 int proc_end(struct proc *p, int64_t grace, int *ret_status)
 {
     int r;

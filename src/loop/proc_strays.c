@@ -26,6 +26,8 @@ static int read_children(struct buf *ret)
     return path_read(path, ret, NULL);
 }
 
+/* The mark stands in the environment, which can be read of any process of ours without its help,
+ * and which its children have too. */
 bool proc_is_minded(void *arg, pid_t pid)
 {
     AUTO_BUF text = { .max = 16 * MIB };
@@ -62,6 +64,8 @@ static void end_child(pid_t pid)
         ;
 }
 
+/* Killing a child gives us its children, as we are the subreaper. So it takes a round for each
+ * generation; a bound, because something may start processes faster than we end them. */
 void proc_kill_strays(bool (*known)(void *arg, pid_t pid), void *arg)
 {
     AUTO_BUF text = { .max = MIB };

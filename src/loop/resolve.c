@@ -1,5 +1,6 @@
-/* resolve.c - see resolve.h. A number or a name in the hosts file is answered at once; DNS is
- * asked by c-ares in the work pool, where it may block, on a channel of its own. */
+/* resolve.c - names to addresses. A number or a name in the hosts file is answered at once; DNS is
+ * asked by c-ares in the work pool, where it may block, on a channel of its own. getaddrinfo() is
+ * not used: it would load NSS modules, which a static program cannot. See resolve.h. */
 #include "loop/resolve.h"
 #include "base/auto.h"
 #include "loop/fiber.h"
@@ -169,6 +170,7 @@ static void ask_dns(ares_channel channel, struct lookup *q)
     ares_getaddrinfo(channel, q->host, NULL, &hints, resolve_on_answer, &q->answer);
     while (!q->answer.done) {
         struct pollfd fds[ARES_GETSOCK_MAXNUM];
+        /* A second at most, so that c-ares looks at its own deadlines also when nothing comes. */
         struct timeval most = { .tv_sec = 1 }, tv, *wait = ares_timeout(channel, &most, &tv);
         nfds_t n = sockets_of(channel, fds);
 
@@ -243,6 +245,8 @@ static int by_dns(struct loop *l, const char *host, int64_t deadline, struct ans
         free(q);
         return err_code(err, r, "look up '%s'", host);
     }
+    /* The worker cannot be stopped. A caller whose deadline has passed leaves, and the worker, the
+     * last to hold the look-up, frees it when c-ares has given up. */
     r = cond_wait(l, &q->finished, deadline);
     if (r == 0)
         *ret = q->answer;

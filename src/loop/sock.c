@@ -1,5 +1,5 @@
-/* sock.c - see sock.h. The system call is tried first; only when it would block does the fiber
- * wait for libuv to say that the descriptor is ready. */
+/* sock.c - a socket for fibers: the system call is tried first, and only when it would block does
+ * the fiber wait for libuv to say that the descriptor is ready. See sock.h. */
 #include "loop/sock.h"
 #include "loop/fiber.h"
 #include "loop/resolve.h"
@@ -128,6 +128,8 @@ static void sock_on_closed(uv_handle_t *h)
     sock_unref(h->data);
 }
 
+/* Fibers that are inside a call hold references: they are woken, see `closed`, and leave; the last
+ * one frees. The descriptor is closed now, so that the other side learns of it at once. */
 struct sock *sock_close(struct sock *s)
 {
     if (!s)
@@ -151,6 +153,7 @@ static int start_connect(struct sock *s, const union resolve_addr *a)
     return errno == EINPROGRESS ? 1 : -errno;
 }
 
+/* Writable means decided, not connected: SO_ERROR has the outcome. */
 static int finish_connect(struct sock *s, int64_t deadline)
 {
     int code = 0, r = sock_wait_for(s, UV_WRITABLE, deadline);
@@ -202,6 +205,8 @@ static int connect_one(struct loop *l, const union resolve_addr *a, int64_t dead
     return 0;
 }
 
+/* The addresses in their order, under one deadline: a host whose first address does not answer uses
+ * up the time, and one that refuses costs nothing. */
 int sock_connect(struct loop *l, const char *host, int port, int64_t deadline, struct sock **ret,
                  struct err *err)
 {

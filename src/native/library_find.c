@@ -1,4 +1,6 @@
-/* library_find.c - see library_find.h */
+/* library_find.c - looks for a framework's C library in the places that library_find.h lists, best
+ * first. A place that the user named ends the search, found or not: with another library than the
+ * one asked for, a job fails later and for stranger reasons. */
 #include "native/library_find.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -86,7 +88,8 @@ static char *by_variable(const struct find_library *l, const struct find_places 
     return p->variable && *p->variable ? find_below(l, p->variable) : NULL;
 }
 
-/* What is asked may print a directory where the library is not: a package built without it. */
+/* What is asked may print a directory where the library is not: a package built without it. Looking
+ * is tried before asking, because an interpreter has to be started for that. */
 static char *in_python(const struct find_library *l, const char *interpreter)
 {
     AUTO_FREE char *prefix = python_prefix(interpreter);
@@ -140,6 +143,8 @@ static char *with_us(const struct find_library *l, const struct find_places *p)
     return found || !above ? found : find_below(l, above);
 }
 
+/* The loader's own paths are not searched here: it is given the bare name, and says itself whether
+ * it finds it. */
 static char *by_loader(const struct find_library *l, const struct find_places *p)
 {
     return p->only_command ? NULL : strdup(l->file);

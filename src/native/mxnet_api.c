@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+/* MXImperativeInvoke takes a list of outputs that is ours to fill, or makes one itself when the
+ * list is NULL; then the array in it is the caller's. */
 static int mxnet_api_apply(const struct mxnet_api *api, struct mxnet_call *c)
 {
     void *op = NULL, **out = c->out ? &c->out : NULL; /* NULL: MXNet makes the list */

@@ -1,4 +1,12 @@
-/* mxnet_server.c - see mxnet_server.h */
+/* mxnet_server.c - the scheduler or server of MXNet's key-value store: ps-lite inside libmxnet.so
+ * does the work, this file checks its environment and steps in where Python would have.
+ *
+ *     worker ──► command 0, an optimizer as text ──► updater
+ *     worker ──► push of a gradient ──► ps-lite adds them up ──► on_update() ──► new weight
+ *     worker ──► pull ◄── weight
+ *
+ * A callback of MXNet's cannot fail: what goes wrong in one ends the process, with a sentence. See
+ * mxnet_server.h. */
 #include "native/mxnet_server.h"
 #include "base/auto.h"
 #include "base/str.h"
@@ -75,6 +83,8 @@ static int mxnet_check(const struct variable *v, const char *value, struct mxnet
     }
 }
 
+/* ps-lite reads the same variables with atoi() and getenv(): a missing or wrong one makes it abort,
+ * or wait for nodes that never come. So all of them are checked before it sees them. */
 int mxnet_place_read(char *(*get)(const char *name), struct mxnet_place *ret, struct err *err)
 {
     *ret = (struct mxnet_place){ 0 };
@@ -112,6 +122,8 @@ static void mxnet_give_up(const struct server *s, const struct err *err)
     s->o->give_up(s->o->arg, err);
 }
 
+/* Both arrays are ours to free, whether the update worked or not; the weight is written in
+ * place. */
 static void on_update(int key, void *gradient, void *weight, void *arg)
 {
     struct server *s = arg;

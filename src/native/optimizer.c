@@ -1,4 +1,6 @@
-/* optimizer.c - see optimizer.h */
+/* optimizer.c - an optimizer as text ("sgd lr=0.1 momentum=0.9") and the MXNet operator that
+ * carries out one step of it. Its parameters are a table, with the values that MXNet has by default
+ * and the range in which it learns at all. See optimizer.h. */
 #include "native/optimizer.h"
 #include "base/auto.h"
 #include "base/str.h"
@@ -128,6 +130,8 @@ static double adam_rate(const struct optimizer *o, int64_t step)
     return o->lr * sqrt(1 - pow(o->beta2, (double)step)) / (1 - pow(o->beta1, (double)step));
 }
 
+/* Numbers go as text, which is how MXNet's operators take them; nine digits bring a float back
+ * unchanged. */
 void optimizer_call(const struct optimizer *o, int64_t step, struct optimizer_call *ret)
 {
     bool adam = o->kind == OPTIMIZER_ADAM, moves = !adam && o->momentum > 0;

@@ -1,4 +1,6 @@
-/* python.c - see python.h */
+/* python.c - which Python a command would run, and asking it where a package is. A command's own
+ * interpreter is found as the kernel would: by its name, by PATH, by the first line of a script.
+ * See python.h. */
 #include "native/python.h"
 #include "base/buf.h"
 #include "base/path.h"
@@ -88,6 +90,8 @@ char *python_of(char *const *command, const char *path)
     return named ? python_in_path(path, named) : NULL;
 }
 
+/* By the place of the program, without following links: the python of a virtual environment is a
+ * link to another one, and the packages are beside the link. */
 char *python_prefix(const char *interpreter)
 {
     AUTO_FREE char *bin = path_dir(interpreter);
@@ -115,7 +119,8 @@ static int64_t python_now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* All that comes until the end or the deadline. */
+/* All that comes until the end or the deadline. With a deadline, because an interpreter may be a
+ * shim that waits for something, and one on a slow network file system may take long. */
 static int read_answer(int fd, int timeout_ms, struct buf *out)
 {
     int64_t end = python_now_ms() + timeout_ms;
@@ -173,6 +178,8 @@ int python_ask(const char *interpreter, const char *package, int timeout_ms, cha
         return err_sys(err, "make a pipe");
     in = fds[0];
     out = fds[1];
+    /* Our copy of the pipe's writing end is closed right after the start, so that the end of the
+     * child is the end of the answer. */
     r = python_start(interpreter, package, out, &pid);
     if (r < 0)
         return err_code(err, r, "start '%s'", interpreter);

@@ -1,4 +1,6 @@
-/* tensorflow_server.c - see tensorflow_server.h */
+/* tensorflow_server.c - runs TensorFlow's own gRPC server through its C interface, which is found
+ * at run time: TensorFlow need not be there when ydl is built. Such a server never ends by itself;
+ * whoever started the process ends it. See tensorflow_server.h. */
 #include "native/tensorflow_server.h"
 #include "base/dl.h"
 

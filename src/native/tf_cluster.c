@@ -1,4 +1,6 @@
-/* tf_cluster.c - see tf_cluster.h */
+/* tf_cluster.c - a TensorFlow cluster from any of the forms that people have it in: TF_CONFIG,
+ * JSON, "job|host:port;host:port,…" or one option for each job. All are read into one sorted list,
+ * so that every server of a cluster gets the same bytes. See tf_cluster.h. */
 #include "native/tf_cluster.h"
 #include "base/array.h"
 #include "base/json.h"
@@ -102,7 +104,9 @@ int tf_cluster_job(const char *text, struct tf_cluster *c, struct err *err)
 
 /* ---- JSON ---- */
 
-/* A list of addresses, or a map of indices and addresses, which may have holes. */
+/* A list of addresses, or a map of indices and addresses, which may have holes. A map of indices
+ * may be sparse ({"0": …, "5": …}); the holes become empty addresses, which tf_encode.c leaves out.
+ * Indices are tried in order, up to the limit, because the map has none. */
 static int add_json_map(struct tf_job *j, const json_t *map, struct err *err)
 {
     size_t left = json_object_size(map);

@@ -1,4 +1,5 @@
-/* tf_encode.c - the ServerDef of tf_cluster.h, by protobuf-c. */
+/* tf_encode.c - the ServerDef that a TensorFlow server is started with, from a cluster
+ * (tf_cluster.h), by protobuf-c. Arrays are made for all jobs at once and borrow every text. */
 #include "native/tf_cluster.h"
 #include "tensorflow/server.pb-c.h"
 
@@ -31,6 +32,7 @@ static int encoding_init(struct encoding *e, const struct tf_cluster *c)
     return e->jobs && e->job_list && e->tasks && e->task_list ? 0 : -ENOMEM;
 }
 
+/* Indices are kept where there are holes: a task's number is its place in the cluster. */
 static void fill_jobs(struct encoding *e, const struct tf_cluster *c)
 {
     size_t used = 0;

@@ -1,4 +1,6 @@
-/* updater.c - see updater.h */
+/* updater.c - the state of an optimizer for each weight (momentum, averages), kept by the weight's
+ * key as MXNet's own Python class does. Arrays are MXNet's; this file only holds them. See
+ * updater.h. */
 #include "native/updater.h"
 #include "base/array.h"
 
@@ -49,6 +51,8 @@ struct updater *updater_free(struct updater *u)
     return NULL;
 }
 
+/* The same optimizer with another learning rate keeps what it has learned; another kind has other
+ * states. */
 void updater_set(struct updater *u, const struct optimizer *o)
 {
     if (u->optimizer.kind != o->kind)
@@ -113,6 +117,7 @@ static int updater_step(const struct updater *u, struct optimizer_call *o, void 
     return u->api->apply(u->api, &c) != 0 ? mxnet_api_failed(u->api, c.op, err) : 0;
 }
 
+/* A step counts only once it was carried out: Adam's correction depends on the number. */
 int updater_apply(struct updater *u, int key, void *gradient, void *weight, struct err *err)
 {
     struct slot *s = updater_slot_of(u, key);

@@ -52,7 +52,8 @@ static bool is_rank(const char *name)
     return name[strspn(name, "0123456789")] == 0;
 }
 
-/* A circle whose members all say when they are done. */
+/* A circle whose members all say when they are done. Sets of processes are named after the circles,
+ * with a hash behind; their members delete their own key instead of saying that they are done. */
 static bool is_circle(const char *scope)
 {
     if (strstr(scope, "_process_set_hash_"))
@@ -203,6 +204,9 @@ int horovod_get(struct horovod_store *s, const char *scope, const char *key, str
     return buf_add(out, i->value, i->n) < 0 ? err_oom(err) : 0;
 }
 
+/* A DELETE in a circle means "I am done with it", not "remove this": others may still have to read
+ * the key. The last one empties the scope, so that the next round finds none of the old
+ * addresses. */
 int horovod_finish(struct horovod_store *s, const char *scope, const char *key, struct err *err)
 {
     struct scope *sc;

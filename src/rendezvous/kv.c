@@ -1,5 +1,11 @@
-/* kv.c - see kv.h. A request is checked against a table of verbs; each verb makes what it needs
- * before it changes anything, so that running out of memory leaves the store as it was. */
+/* kv.c - the key-value store of a job: its verbs, answers, deadlines, and beginning again. See
+ * kv.h.
+ *
+ *     task ──► its agent ──► request ──► verb ──► change (written down) ──► answer ──► task
+ *
+ * A request is checked against a table of verbs; each verb makes what it needs before it changes
+ * anything, so that running out of memory leaves the store as it was. A change is reported before
+ * its answer: a master that dies in between has done nothing that its successor does not know. */
 #include "rendezvous/kv.h"
 #include "base/str.h"
 #include "rendezvous/kv_private.h"
@@ -159,6 +165,8 @@ int kv_request(struct kv *k, const struct kv_ask *a, struct err *err)
     return dispatch(k, a, err);
 }
 
+/* The wait is dropped and its place tidied before the answer: the answer may bring the next request
+ * for the same place. */
 void kv_on_time(struct kv *k, int64_t now)
 {
     while (k->heap_n && k->heap[0]->deadline <= now) {
@@ -214,6 +222,8 @@ static void erase_prefix(struct kv *k, const char *prefix)
     }
 }
 
+/* What tasks put under "pmi/" are addresses, and wrong in the next generation; other keys are the
+ * job's own and stay. Requests of tasks that are being stopped are answered by nobody. */
 void kv_generation(struct kv *k)
 {
     kv_forget_all(k);
@@ -232,6 +242,8 @@ static int restore_key(struct kv *k, const struct kv_change *c)
     return 0;
 }
 
+/* The log of the last master, replayed: a value, an erased key, a new generation (neither key nor
+ * requests), and the requests that were carried out, so that their repetition is recognized. */
 int kv_restore(struct kv *k, const struct kv_change *c)
 {
     int r = c->key ? restore_key(k, c) : 0;

@@ -1,4 +1,8 @@
-/* kv_barrier.c - the verbs that wait: for a key, and for one another. */
+/* kv_barrier.c - the verbs that wait: for a key, and for one another.
+ *
+ *     arrive ──► fewer than needed: wait ──► the last one arrives: all get "ok" ──► next round
+ *                     │ deadline: "timeout", and it counts no longer
+ *                     └── the role shrinks: those who remain may already be enough */
 #include "base/array.h"
 #include "rendezvous/kv_private.h"
 
@@ -137,6 +141,9 @@ void kv_barrier_late(struct kv *k, struct kv_wait *w)
     k->on.on_late(k->on.user, &late);
 }
 
+/* A task counts once: when it comes again (it was restarted, or gave up and tries again), its older
+ * wait gets an error. All must name the same count; a wrong one would open the barrier too
+ * early. */
 int kv_barrier(struct kv *k, const struct kv_ask *a, struct err *err)
 {
     struct kv_place *p = (struct kv_place *)map_find(&k->barriers, a->words[1].p, a->words[1].n);

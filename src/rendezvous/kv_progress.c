@@ -1,5 +1,5 @@
-/* kv_progress.c - "progress STEP [TOTAL] [NAME=NUMBER …]", passed on to the job's events.
- */
+/* kv_progress.c - the verb "progress STEP [TOTAL] [NAME=NUMBER …]": checked, made into JSON, and
+ * passed on to the job's events. Nothing of it is kept here, so asking twice does no harm. */
 #include "rendezvous/kv_private.h"
 
 #include <math.h>

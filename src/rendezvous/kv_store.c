@@ -137,6 +137,8 @@ int kv_del(struct kv *k, const struct kv_ask *a, struct err *err)
     return 0;
 }
 
+/* The sum is kept with the request that made it: asked again after a lost connection, it is
+ * answered with that sum and not added twice. */
 int kv_add(struct kv *k, const struct kv_ask *a, struct err *err)
 {
     const struct kv_place *p = kv_find_key(k, &a->words[1]);

@@ -71,6 +71,8 @@ static bool is_kept(const struct kv_told *t, uint64_t id, unsigned *ret)
     return false;
 }
 
+/* A ring for each task: the oldest answer gives way. It has room for more than an agent keeps under
+ * way, so an answer that may have to be given again is never overwritten. */
 static void keep_answer(struct kv_told *t, uint64_t id, enum told_kind kind, int64_t number)
 {
     unsigned at;
@@ -101,6 +103,8 @@ void kv_told_done(struct kv *k, const struct kv_done *d)
         keep_answer(t, d->id, d->has_number ? TOLD_NUMBER : TOLD_OK, d->number);
 }
 
+/* For the next master's log. "None" and "timeout" changed nothing, so they can be worked out
+ * again. */
 int kv_each_done(const struct kv *k, int (*fn)(void *arg, const struct kv_done *done, size_t n),
                  void *arg)
 {

@@ -46,6 +46,8 @@ static int heap_add(struct kv *k, struct kv_wait *w)
     return 0;
 }
 
+/* The last entry fills the hole. It may belong further up or further down: it comes from another
+ * branch. */
 static void heap_remove(struct kv *k, const struct kv_wait *w)
 {
     size_t i = w->heap_at;

@@ -86,6 +86,8 @@ void map_remove(struct map *m, struct map_node *node)
     m->n--;
 }
 
+/* The order changes when the table grows, so nothing may be added on the way; what was returned
+ * last may be removed once its successor is known. */
 struct map_node *map_next(const struct map *m, const struct map_node *node)
 {
     size_t i = node ? (node->hash & (m->n_slots - 1)) + 1 : 0;

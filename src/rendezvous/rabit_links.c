@@ -35,6 +35,8 @@ static int32_t rabit_in_the_way(const struct visit *v)
     return -1;
 }
 
+/* After each wait all is looked at again from the beginning: another one may have sat down
+ * first. */
 static int sit_down(struct visit *v, int64_t deadline, struct err *err)
 {
     struct rabit *t = v->of;

@@ -31,6 +31,7 @@ static bool has_job(const struct visit *v)
 
 /* ---- ranks ---- */
 
+/* By its task id a worker that is restarted gets the rank that it had: others have its links. */
 static void give_seat(struct rabit *t, struct visit *v, int32_t rank)
 {
     struct seat *s = &t->seats[rank];
@@ -179,6 +180,8 @@ static int take_place(struct visit *v, struct err *err)
     return send_node(v, err);
 }
 
+/* The order is the protocol's: rank and links, then which links work, then connecting, which is
+ * done one worker at a time (rabit_links.c). */
 static int rabit_tracker_join(struct visit *v, struct err *err)
 {
     struct loop *l = v->of->opt->loop;

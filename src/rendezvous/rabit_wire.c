@@ -120,6 +120,8 @@ static int add_numbers(struct buf *out, const int32_t *v, int32_t n)
     return n ? buf_add(out, v, (size_t)n * sizeof(*v)) : 0;
 }
 
+/* Numbers only: rank, parent, world, how many tree links, their ranks, and the ranks before and
+ * after it in the ring. */
 int rabit_add_node(struct buf *out, int32_t rank, int32_t world, const struct rabit_node *node)
 {
     int32_t head[] = { rank, node->parent, world, node->n_tree };
@@ -142,6 +144,8 @@ static int add_peer(struct buf *out, const struct rabit_peer *p)
     return r < 0 ? r : rabit_add_number(out, p->rank);
 }
 
+/* Two numbers (of peers to connect to, of peers that will connect), then for each of the first
+ * kind: length of its host, host, port, rank. */
 int rabit_add_peers(struct buf *out, const struct rabit_peer *peers, int32_t n, int32_t others)
 {
     int r = rabit_add_number(out, n);

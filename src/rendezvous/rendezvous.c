@@ -1,4 +1,6 @@
-/* rendezvous.c - see rendezvous.h: the table, and what all servers have in common. */
+/* rendezvous.c - the servers through which workers of older frameworks find each other: a table of
+ * them, and what all have in common. The master starts those that the job's framework needs. See
+ * rendezvous.h. */
 #include "rendezvous/rendezvous.h"
 #include "rendezvous/servers.h"
 

@@ -67,7 +67,8 @@ void tracker_server_note(struct guests *gs, const char *fmt, ...)
     tracker_tell(gs, clean);
 }
 
-/* Is there still something of what workers may print? It comes back with time. */
+/* Is there still something of what workers may print? It comes back with time. A bucket of 1 MiB
+ * that refills at 64 KB a second: a burst of output passes, a loop does not fill the events log. */
 static bool may_print(struct guests *gs, size_t n)
 {
     int64_t now = loop_now(gs->o.opt->loop), ms = now - gs->print_at;
@@ -285,6 +286,8 @@ int tracker_client_linger(struct tracker_client *g, struct err *err)
     return n == 0 || n == -ECANCELED ? (int)n : err_code(err, (int)n, "read");
 }
 
+/* Two processes of one host may come in any order; only those before this one in the list, who have
+ * begun to speak, can have something to say that changes the answer. */
 static bool is_settled(const struct tracker_client *g)
 {
     for (const struct tracker_client *e = g->of->first; e && e != g; e = e->next) {

@@ -148,7 +148,9 @@ static void xgboost_tracker_remember(struct xgboost *t, unsigned rank, const str
     m->error_port = v->command.error_port;
 }
 
-/* All are here: ranks by task id, and each learns who comes after it. */
+/* All are here: ranks by task id, and each learns who comes after it. All are told in one go,
+ * before any fiber of a worker runs: one that left meanwhile could otherwise change the list of
+ * which this goes through. */
 static void close_ring(struct xgboost *t)
 {
     unsigned n = t->n_pending;
@@ -234,6 +236,10 @@ static int start_again(struct visit *v, struct err *err)
     return xgboost_tracker_tell_all(t, ring, n, v->hello.task, err);
 }
 
+/*   ring stands   this start          what happens
+ *   no            joins               waits for the others
+ *   yes           a restarted worker  bad news for all others, then as above
+ *   yes           said shutdown       its shutdown may still be unread: tracker_client_settle() */
 static int xgboost_tracker_on_start(struct visit *v, struct err *err)
 {
     struct xgboost *t = v->of;
@@ -353,6 +359,8 @@ static int greet(struct visit *v, struct err *err)
     return 0;
 }
 
+/* A visit that ends while it is among the pending was not answered: the others must not wait for
+ * it. */
 static int xgboost_tracker_talk(void *user, struct tracker_client *g, struct err *err)
 {
     struct xgboost *t = user;

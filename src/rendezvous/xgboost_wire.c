@@ -9,7 +9,9 @@
 #include <string.h>
 
 /* Finds the text of a message in *ret. Gives the message's size, 0 while it is not whole, -EPROTO.
- */
+ * On the wire it is a length in the byte order of the machine (XGBoost's own tracker does so) and
+ * that many bytes of JSON. A length out of bounds is an error at once: waiting for such a message
+ * would fill our memory. */
 static ssize_t find_text(const uint8_t *p, size_t n, size_t max, const char **ret, struct err *err)
 {
     int32_t len = 0;

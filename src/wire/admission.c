@@ -1,7 +1,9 @@
-/* admission.c - see admission.h.
+/* admission.c - who may come in, decided before anybody costs more than a descriptor; the states
+ * are drawn in admission.h.
  *
- * SO_RCVLOWAT makes the kernel tell of a waiting peer only when it has said more than what was
- * looked at last, so that one that says little does not cost a turn of the loop again and again. */
+ * Only from "entering" on there is a fiber. SO_RCVLOWAT makes the kernel tell of a waiting peer
+ * only when it has said more than what was looked at last, so that one that says little does not
+ * cost a turn of the loop again and again. */
 #include "wire/admission.h"
 #include "base/log.h"
 #include "loop/fiber.h"
@@ -80,7 +82,9 @@ size_t admission_waiting(const struct admission *a)
     return a->waiting.n + a->leaving.n + a->ready.n;
 }
 
-/* The longest-waiting connection of the address with the most connections. */
+/* The longest-waiting connection of the address with the most connections. Somebody who opens many
+ * connections and says nothing so fills the room with its own, and pushes out its own; a peer with
+ * a single connection is pushed out last. */
 static void evict(struct admission *a)
 {
     struct stranger *s = a->waiting.first;
@@ -169,6 +173,7 @@ static int serve_visitor(void *arg, struct err *err)
     return 0;
 }
 
+/* From here on the fiber reads as usual, so the low-water mark of the look goes. */
 static void start_visitor(struct admission *a, int fd)
 {
     AUTO_FREE struct visitor *v = calloc(1, sizeof(*v));
@@ -196,7 +201,8 @@ static void start_visitor(struct admission *a, int fd)
     (void)take(v);
 }
 
-/* Those that stand in the door while others wait go. */
+/* Those that stand in the door while others wait go. As many are hurried as wait, the slowest
+ * first. Within SLOW_MS nobody is: a handshake takes a round trip or two. */
 static void hurry(struct admission *a)
 {
     size_t n = a->ready.n;
@@ -265,6 +271,7 @@ static void admission_look(struct stranger *s)
     ssize_t n = recv(s->fd, p, sizeof(p), MSG_PEEK | MSG_DONTWAIT);
     int r, next;
 
+    /* Woken although there is no more than before: that is the end of what it sends. */
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) || (n > 0 && (size_t)n <= s->seen)) {
         admission_drop(s); /* its end */
         return;
@@ -308,6 +315,7 @@ static int admission_watch(struct stranger *s, uv_poll_cb on_event)
 
 /* ---- accepting ---- */
 
+/* A small hash is enough: two addresses that share a bucket share a limit, for a moment. */
 static unsigned admission_bucket_of(int fd)
 {
     union resolve_addr a = { 0 };
@@ -329,6 +337,7 @@ static void admission_meet(struct admission *a, int fd)
 {
     struct stranger *s;
 
+    /* The kernel says who is at the other end of a Unix socket, so there is nothing to wait for. */
     if (a->is_unix) {
         if (!a->o.check || a->o.check(a->o.user, fd))
             start_visitor(a, fd);
@@ -361,6 +370,7 @@ static void stop_listening(struct admission *a)
     admission_tick(a);
 }
 
+/* Bounded by BURST, so that a flood of connections leaves time for those that are inside. */
 void admission_on_listen(uv_poll_t *h, int status, int events)
 {
     struct admission *a = h->data;

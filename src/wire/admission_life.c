@@ -1,4 +1,6 @@
-/* admission_life.c - see admission.h: the beginning and the end of one. */
+/* admission_life.c - how an admission begins, with limits that fit the descriptors that the process
+ * may have, and how it ends: no new peers, those outside dropped, those inside cancelled and waited
+ * for. See admission.h. */
 #include "loop/listen.h"
 #include "wire/admission_private.h"
 
@@ -99,6 +101,7 @@ void admission_stop(struct admission *a)
             admission_drop(lists[i]->first);
 }
 
+/* libuv's two handles are closed in later turns of the loop; each holds a reference until then. */
 struct admission *admission_close(struct admission *a)
 {
     if (!a)

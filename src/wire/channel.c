@@ -1,4 +1,4 @@
-/* channel.c - see channel.h.
+/* channel.c - messages in both directions over one stream. See channel.h.
  *
  * Senders append to `out`. A fiber, which is there only while something is to be written, swaps it
  * with the empty `sending` and writes that, so that whatever gathered during a write goes out in
@@ -138,6 +138,8 @@ int channel_send(struct channel *c, const ProtobufCMessage *m, struct err *err)
         return channel_say(failure, err);
     c->out.max = c->limits.queue_max - c->sending.len; /* the ceiling is for both together */
     r = channel_pack(m, c->limits.frame_max, &c->out, &why);
+    /* The queue is full: the other side has not read for long, and messages have an order, so one
+     * cannot be left out. The channel breaks, and both sides begin again with a new one. */
     if (r == -ENOBUFS)
         (void)break_with(c, &why);
     if (r == 0)
@@ -214,6 +216,8 @@ static int next_frame(struct channel *c, int64_t deadline, struct view *ret, str
     }
 }
 
+/* After these the stream stands where it stood: no half a message was taken. Anything else leaves
+ * it at an unknown place. */
 static bool can_go_on_after(int r)
 {
     return r >= 0 || r == -ETIMEDOUT || r == -ECANCELED || r == -ENOMEM;
@@ -244,6 +248,7 @@ int channel_read(struct channel *c, const ProtobufCMessageDescriptor *d, int64_t
 
 /* ---- the end ---- */
 
+/* A quiet reader gives its buffer back before it waits. */
 int channel_on_readable(struct channel *c, void (*fn)(void *user), void *user)
 {
     if (c->in.len == c->in_at)

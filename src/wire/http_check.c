@@ -1,4 +1,6 @@
-/* http_check.c - see http_check.h, and looking up headers. */
+/* http_check.c - a head as a whole, and looking up its headers. Where two readers could disagree
+ * about where a message ends (two lengths, a length and chunks), the message is refused: that is
+ * how a request is smuggled past a proxy. See http_check.h. */
 #include "wire/http_check.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* http_client.c - see http.h: one connection, one request at a time. */
+/* http_client.c - one connection, one request at a time. What is left of an answer is read before
+ * the next request, and a connection of which that is not certain is not used again. See http.h. */
 #include "wire/http_conn.h"
 
 #include <string.h>
@@ -175,6 +176,8 @@ int http_ask(struct http_client *c, const struct http_request *q, int64_t deadli
     return 0;
 }
 
+/* A timeout or a cancellation leaves the answer where it is, to be read further. Any other failure
+ * loses the place in it. */
 ssize_t http_read(struct http_client *c, void *p, size_t n, int64_t deadline, struct err *err)
 {
     ssize_t got;

@@ -52,6 +52,8 @@ static int parse_some(struct http_conn *c, struct err *err)
     return 0;
 }
 
+/* The end before the first byte is the normal end of a connection; after it, a message was cut
+ * off. */
 int http_conn_head(struct http_conn *c, int64_t deadline, struct err *err)
 {
     int r = 0;
@@ -103,6 +105,8 @@ ssize_t http_conn_body(struct http_conn *c, void *p, size_t n, int64_t deadline,
 
 /* ---- writing ---- */
 
+/* Each piece has a deadline of its own: a slow client that reads steadily may take as long as it
+ * needs, one that has stopped reading is given up. */
 static int write_piece(struct http_conn *c, struct iovec *iov, int count, int64_t deadline,
                        struct err *err)
 {

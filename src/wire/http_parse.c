@@ -1,4 +1,6 @@
-/* http_parse.c - see http_parse.h: the glue to llhttp. */
+/* http_parse.c - the glue to llhttp, which finds the parts of a message; this file says which of
+ * them are taken, in which order, and how much of each. It pauses llhttp at the end of the header
+ * and of the message, so that the caller decides between them. See http_parse.h. */
 #include "wire/http_parse.h"
 #include "base/array.h"
 #include "wire/http_check.h"
@@ -56,6 +58,8 @@ static int http_out_of_memory(struct http_parse *h)
     return HPE_USER;
 }
 
+/* Names and values go one after the other into one text, each with a NUL behind it; fields hold
+ * offsets, because the text may move as it grows. */
 static int http_add_text(struct http_parse *h, const char *at, size_t n)
 {
     if (memchr(at, '\0', n) || memchr(at, '\r', n) || memchr(at, '\n', n))
@@ -144,6 +148,8 @@ static bool never_has_body(unsigned status)
     return status / 100 == 1 || status == 204 || status == 304;
 }
 
+/* Here the message is checked as a whole: lengths that contradict each other, or a missing host,
+ * are a smuggled request or a mistake. */
 static int on_head(llhttp_t *l)
 {
     struct http_parse *h = l->data;
@@ -294,6 +300,8 @@ static bool too_much_overhead(const struct http_parse *h)
     return h->overhead > h->limits->header_max + 8 * h->body_seen;
 }
 
+/* Only as much as the body buffer has room for is parsed; the rest stays with the caller, who stops
+ * reading then. So a slow handler slows its client down. */
 static ssize_t feed_body(struct http_parse *h, const char *p, size_t n)
 {
     size_t room = h->body.max - h->body.len;

@@ -1,4 +1,10 @@
-/* http_reply.c - the answer's side of a call. */
+/* http_reply.c - the answer's side of a call: a whole answer, or a stream that begins, goes on and
+ * ends.
+ *
+ *     UNANSWERED ──http_reply()──────────────────────────────► ANSWERED
+ *         └───http_reply_begin()──► STREAMING ──http_reply_end()──┘
+ *
+ * HTTP/1.1 clients get a stream in chunks; for older ones its end is the end of the connection. */
 #include "wire/http_call.h"
 #include "wire/http_status.h"
 
@@ -146,6 +152,8 @@ int http_reply_end(struct http_call *c, struct err *err)
     return send_out(c, (struct http_out){ .tail = "0\r\n\r\n" }, err);
 }
 
+/* A client that asked first ("Expect: 100-continue") sends its body only when it is told to, which
+ * is when the handler begins to read it. */
 int http_reply_continue(struct http_call *c, struct err *err)
 {
     bool waits = c->expects && c->answer == HTTP_UNANSWERED && c->conn->in.body_seen == 0;

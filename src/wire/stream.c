@@ -1,5 +1,5 @@
-/* stream.c - see stream.h: moves bytes between the socket and its reader or writer, through TLS if
- * there is one.
+/* stream.c - moves bytes between the socket and its reader or writer, through TLS if there is one.
+ * See stream.h.
  *
  * With TLS the reader never writes. What reading makes necessary to send (an answer to a change of
  * keys) stays with OpenSSL until somebody writes, so two fibers never write to the socket. */
@@ -63,6 +63,8 @@ static void send_without_waiting(struct stream *s)
         (void)send(sock_fd(s->sock), out, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+/* The goodbye tells the other side that nothing was cut off. In the middle of somebody's write, or
+ * after a failed one, it would land inside a record. */
 struct stream *stream_close(struct stream *s)
 {
     if (!s)
@@ -271,6 +273,7 @@ static int encrypt_some(struct stream *s, struct iovec **iov, int *count)
     return r < 0 ? r : 1;
 }
 
+/* One record at a time is encrypted and sent: a large message never exists twice as a whole. */
 static int write_tls(struct stream *s, struct iovec *iov, int count, int64_t deadline)
 {
     int r;

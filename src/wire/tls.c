@@ -64,6 +64,8 @@ static int offer_key(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_
     return *ret != NULL;
 }
 
+/* The identity is no secret (it travels in clear), so a plain comparison is enough; the binder
+ * proves the key. */
 static int find_key(SSL *ssl, const unsigned char *id, size_t id_size, SSL_SESSION **ret)
 {
     const struct stream_tls *c = SSL_get_app_data(ssl);

@@ -1,4 +1,10 @@
-/* plan.c - one task's arguments and environment; see plan.h. */
+/* plan.c - one task's arguments and environment, from the job, the framework and the cluster
+ * specification. Later variables win:
+ *
+ *     framework ──► the job's env ──► the role's env ──► ours (YDL_…)
+ *
+ * So a user can change what a framework sets, and nobody can change what the agent relies on. See
+ * plan.h. */
 #include "framework/plan/plan_private.h"
 #include "job/spec/vars.h"
 
@@ -163,6 +169,8 @@ static int plan_merge(struct strs *env)
 
 /* ---- limits ---- */
 
+/* The kernel takes no single argument or variable above 128 KiB, and would say "argument list too
+ * long" on the node, without a name. */
 static int plan_check(const struct plan_task *t, struct err *err)
 {
     for (size_t i = 0; i < t->argv.n; i++)
@@ -184,7 +192,8 @@ static int plan_check(const struct plan_task *t, struct err *err)
 
 /* ---- a task ---- */
 
-/* What is common to all: from the cache, or made now and handed to *mine. */
+/* What is common to all: from the cache, or made now and handed to *mine. In a job of ten thousand
+ * tasks the list of all addresses is the same text for each of them. */
 static int get_common(const struct plan *p, struct framework_task *t, char **mine, struct err *err)
 {
     char **where = p->cache ? &p->cache->common : mine;

@@ -1,4 +1,6 @@
-/* plan_addresses.c - made-up addresses for a plan; see plan.h. */
+/* plan_addresses.c - made-up addresses for a plan: containers are spread over the nodes one after
+ * the other, and ports are counted up. So a plan shows every variable that a real job would have,
+ * without asking anybody. See plan.h. */
 #include "framework/plan/plan.h"
 
 #define FIRST_PORT 10000

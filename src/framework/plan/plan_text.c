@@ -79,6 +79,7 @@ static int plan_text_begin(struct group *g)
     return g->env_differs && g->word_differs ? 0 : -ENOMEM;
 }
 
+/* All tasks are made, to know what differs among all of them, but only the first ones are kept. */
 static int plan_text_gather(const struct plan *p, const struct spec_role *role, size_t n,
                             struct group *g, struct err *err)
 {
@@ -132,7 +133,7 @@ static int plan_text_add_head(struct buf *b, const char *text)
     return buf_printf(b, "… (%zu bytes)", strlen(text));
 }
 
-/* "NAME=…the end". */
+/* "NAME=…the end". Long values are mostly lists of addresses that begin alike. */
 static int add_tail(struct buf *b, const char *entry)
 {
     size_t n = name_length(entry), all = strlen(entry);

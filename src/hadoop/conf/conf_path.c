@@ -177,7 +177,8 @@ static int take_text(char **where, const char *value, struct err *err)
     return -ENOMEM;
 }
 
-/* Fills in what the text leaves to the default file system. */
+/* Fills in what the text leaves to the default file system. The authority is filled in only where
+ * the scheme is that of fs.defaultFS: "hdfs:/x" on a cluster of file:/// names no host. */
 static int conf_path_complete(const struct conf *c, const char *text, struct parts *p,
                               struct err *err)
 {
@@ -376,6 +377,8 @@ static int follow_mount(const struct conf *c, struct parts *p, struct err *err)
     return 0;
 }
 
+/* A mount table may lead to another one, so it is followed until the path lies on a file system
+ * that is none; a bound, because tables can lead in a circle. */
 static int land(const struct conf *c, const char *text, struct parts *p, struct err *err)
 {
     int r = 0;

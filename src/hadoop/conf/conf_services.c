@@ -159,6 +159,8 @@ static int add_rm(const struct service *s, const char *key, const char *id, stru
     return r;
 }
 
+/* With HA every address has a suffix, and the order of the ids is the order in which they are
+ * tried. */
 static int add_rms(const struct service *s, const char *key, struct err *err)
 {
     AUTO_FREE char *address = NULL;
@@ -284,6 +286,8 @@ static int is_name_service(const struct conf *c, const char *name, struct strs *
     return ret_ids->n > 0 || strs_has(&known, name);
 }
 
+/* An authority can be a name service or a host; nothing in the name tells which, only whether the
+ * configuration knows it. */
 int conf_namenodes(const struct conf *c, const char *authority, struct hosts *ret, struct err *err)
 {
     AUTO_HOSTS found = { 0 };

@@ -150,6 +150,8 @@ static void end_include(struct state *s)
     inc->href = NULL;
 }
 
+/* An include that was found makes its fallback unused: everything in it is skipped by depth, up to
+ * its own end. */
 static void start_fallback(struct state *s)
 {
     struct include *inc;
@@ -218,6 +220,8 @@ static void end_name(struct state *s, const char *text)
         xml_set_text(s, &s->name, name);
 }
 
+/* A property counts when it ends, because its name, value and final may come in any order. The last
+ * of several values wins. */
 static void end_property(struct state *s)
 {
     struct xml_property p = { s->name, s->value, s->final, s->line };
@@ -314,6 +318,8 @@ static int parse_error(struct state *s)
     return s->r;
 }
 
+/* No entity from outside is ever loaded: a configuration file must not read other files, or the
+ * network. */
 static int xml_parse(struct state *s, const void *p, size_t n)
 {
     XML_SetUserData(s->parser, s);

@@ -39,6 +39,7 @@ static void fdwait_on_closed(uv_handle_t *h)
     free(w);
 }
 
+/* A regular file cannot be watched (EPERM) and need not be: NULL stands for "never wait". */
 int fdwait_new(struct loop *l, int fd, bool writing, struct fdwait **ret, struct err *err)
 {
     struct epoll_event event = { .events = writing ? EPOLLOUT : EPOLLIN };
@@ -126,6 +127,8 @@ static ssize_t write_sure(struct fdwait *w, int fd, const void *p, size_t n)
     return done < 0 ? -errno : done;
 }
 
+/* Descriptors that we were given stay as they are: O_NONBLOCK would be set for every process that
+ * shares them, the user's shell too. */
 ssize_t fdwait_write(struct fdwait *w, int fd, const void *p, size_t n)
 {
     ssize_t done = w ? fdwait_write_some(fd, p, n) : -EOPNOTSUPP;

@@ -31,6 +31,8 @@ static char *whole_part_of(const char *path)
     return str_printf("%.*s.%s.part", dir, path, path + dir);
 }
 
+/* Readers see the old file or the new one: it is written under another name and renamed. Without
+ * `overwrite` the rename is also what tells that somebody else was first. */
 int fs_replace(struct fs *fs, const char *path, const struct fs_create *how, const void *p,
                size_t n, struct err *err)
 {
@@ -57,6 +59,7 @@ static int fs_copy_tell(fs_progress_fn *on_progress, void *arg, uint64_t done, s
     return r < 0 ? err_set(err, r, "stopped") : 0;
 }
 
+/* Read directly into the writer's packet: no buffer in between. */
 int fs_copy_in(struct fs_writer *w, int fd, fs_progress_fn *on_progress, void *arg, struct err *err)
 {
     AUTO(fdwait) struct fdwait *wait = NULL;

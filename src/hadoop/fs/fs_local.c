@@ -44,6 +44,7 @@ static int local_fill(struct local_names *names, const char *path, const struct 
                          n < 0 ? none : (struct fs_text){ target, (size_t)n });
 }
 
+/* A link that leads nowhere is there all the same, and is shown as a link. */
 int local_stat(struct local_names *names, const char *path, struct fs_entry *ret, struct err *err)
 {
     struct stat st;
@@ -206,6 +207,7 @@ int local_summary(const char *path, struct fs_summary *ret, struct err *err)
     return S_ISDIR(st.st_mode) ? local_visit(path, &dirs, local_count, ret, err) : 0;
 }
 
+/* Directories are left for the second pass, which goes from the innermost to the outermost. */
 static int delete_one(const char *path, const struct stat *st, void *arg, struct err *err)
 {
     (void)arg;
@@ -273,6 +275,8 @@ int local_mkdirs(const char *path, uint32_t mode, bool parents, struct err *err)
     return mode == FS_MODE_DEFAULT ? 0 : local_chmod(path, mode, err);
 }
 
+/* RENAME_NOREPLACE is one step: between a look and a rename somebody else could make the file. File
+ * systems that do not know it get the two steps. */
 int local_rename(const char *from, const char *to, bool overwrite, struct err *err)
 {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, overwrite ? 0 : RENAME_NOREPLACE) == 0)

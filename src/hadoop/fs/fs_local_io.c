@@ -1,4 +1,5 @@
-/* fs_local_io.c - content of local files. See fs_local.h. */
+/* fs_local_io.c - content of local files, behind the same calls as files on HDFS: readers get a
+ * buffer that is filled for them, writers one to fill. See fs_local.h. */
 #include "hadoop/fs/fs_local.h"
 
 #include <fcntl.h>

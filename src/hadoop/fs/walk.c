@@ -126,6 +126,8 @@ static int add_if_there(struct walk *w, const char *path, struct err *err)
     return r > 0 ? walk_add_entry(w->found, &e, err) : r;
 }
 
+/*     "/logs/?/out.txt" ──► "/" ──► list /logs: "?" ──► append "out.txt" ──► which of them exist?
+ * Only components with wildcards cost a listing, the names in between nothing. */
 static int walk_walk(struct walk *w, const char *pattern, struct err *err)
 {
     const char *p = pattern + strspn(pattern, "/");

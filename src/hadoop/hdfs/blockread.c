@@ -32,6 +32,8 @@ static int block_read_take_answer(struct block_read *b, const Hdfs__BlockOpRespo
 {
     const Hdfs__ReadOpChecksumInfo *info = answer->checksum_info;
 
+    /* A DataNode starts at a chunk boundary, at or before what was asked for, so that all checksums
+     * can be verified; the bytes in front are skipped in refill(). */
     if (!info || info->chunk_offset > range->offset || info->checksum->bytes_per_checksum == 0 ||
         info->checksum->bytes_per_checksum > CHUNK_MAX)
         return err_set(err, -EPROTO, "%s does not say how the block is checked",
@@ -115,6 +117,7 @@ int block_read_open(struct hdfs *fs, const struct block_range *range, struct blo
 /* Waits for the whole next packet; *ret_head are the bytes before its checksums. */
 static int next_packet(struct block_read *b, struct packet *p, size_t *ret_head, struct err *err)
 {
+    /* Four bytes of length and two of header size are there in every packet. */
     size_t have = 6;
     int head = 0, r = 0;
 
@@ -139,6 +142,7 @@ static int check_packet(const struct block_read *b, const struct packet *p, cons
 {
     size_t bad;
 
+    /* A packet that starts behind what is expected next would leave a hole in the file. */
     if (p->offset % b->chunk != 0 || p->offset > b->at ||
         p->sums_len != crc_size(b->crc, b->chunk, p->data_len))
         return err_set(err, -EPROTO, "%s sent a packet that does not match the request",
@@ -207,6 +211,8 @@ ssize_t block_read_next(struct block_read *b, const uint8_t **ret, size_t max, s
     return (ssize_t)n;
 }
 
+/* The connection is kept only if the whole range was read and the final empty packet and our status
+ * were exchanged: otherwise bytes of this block would be taken for the next answer. */
 struct block_read *block_read_close(struct block_read *b)
 {
     if (!b)

@@ -121,6 +121,8 @@ static int create_create(struct hdfs_writer *w, const struct fs_create *options,
     int r;
 
     masked.perm = hdfs_mode(w->fs, options->mode, 0666);
+    /* Clients since 3.0 send both: where the directory above has a default ACL, the NameNode takes
+     * the unmasked mode and lets the ACL decide instead of our umask. */
     unmasked.perm = options->mode == FS_MODE_DEFAULT ? 0666 : masked.perm;
     request.src = w->path;
     request.masked = &masked;
@@ -132,6 +134,7 @@ static int create_create(struct hdfs_writer *w, const struct fs_create *options,
     request.replication = w->replication;
     request.block_size = w->block_size;
     r = call_create(w, &request, err);
+    /* Parents are made only when they are missing: mostly they exist, and a call is saved. */
     if (r == -ENOENT && options->parents) {
         r = create_make_parent(w, err);
         if (r == 0)
@@ -231,6 +234,7 @@ int hdfs_create(struct hdfs *fs, const char *path, const struct fs_create *optio
     w->keep = options->keep;
     w->acked_seqno = -1;
     w->path = strdup(path);
+    /* Held before the file exists: an open file is never without somebody who renews its lease. */
     r = w->path ? choose_format(w, options, err) : err_oom(err);
     if (r == 0)
         r = hdfs_lease_hold(fs, err);

@@ -74,6 +74,8 @@ static int sign_in(struct hdfs *fs, struct dn_stream *s, enum guard guard,
     return r < 0 ? r : handshake(s, &h, err);
 }
 
+/* A second attempt only for an expired encryption key: DataNodes roll their keys and forget old
+ * ones, and a new key from the NameNode cures that. */
 int datanode_connect(struct hdfs *fs, const Hdfs__DatanodeId *id, const Hadoop__Token *token,
                      const struct dn_stream_limits *limits, struct dn_stream **ret, struct err *err)
 {

@@ -20,6 +20,9 @@
 #define MESSAGE_MAX (64 * KIB)
 #define MAGIC 0xDEADBEEFu
 
+/* The cluster's word first: with dfs.encrypt.data.transfer everybody uses the NameNode's key. Else
+ * the configuration must ask for protection, and a DataNode on a privileged port (below 1024) has
+ * proven by that port that root started it, so it speaks the plain protocol. */
 enum guard guard_choose(const struct guard_facts *facts)
 {
     if (facts->encrypt)
@@ -35,6 +38,9 @@ static void free_message(Hdfs__HandshakeMessage **m)
 }
 #define AUTO_MESSAGE __attribute__((cleanup(free_message))) Hdfs__HandshakeMessage
 
+/* Two kinds of secrets, one mechanism. With a block token: its identifier and password. With the
+ * NameNode's key: "keyId blockPool nonce" as the user and the key as the password; that is always
+ * encrypted. */
 static int new_sasl(const struct handshake *h, struct sasl **ret, struct err *err)
 {
     struct sasl_digest_conf conf = { .protocol = "hdfs", .server_id = "0", .qops = h->qops };
@@ -158,7 +164,12 @@ static int send_response(struct dn_stream *s, struct sasl *sasl, const Hdfs__Han
     return dn_handshake_send_message(s, &m, false, err);
 }
 
-/* Takes the wrapped keys in the order in which the DataNode wrapped them. */
+/* Takes the wrapped keys in the order in which the DataNode wrapped them.
+ *   field      wrapped as          we use it to
+ *   inKey      layer message 0     send
+ *   outKey     layer message 1     receive
+ * The names are from the DataNode's point of view. Each unwrap uses up a sequence number of the
+ * layer, so the other order would fail the MAC. */
 static int use_aes(struct dn_stream *s, struct sasl *sasl, const Hdfs__CipherOption *o,
                    struct err *err)
 {

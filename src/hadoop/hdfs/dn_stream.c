@@ -145,7 +145,11 @@ static int fill_plain(struct dn_stream *s, size_t n, struct err *err)
     return 0;
 }
 
-/* One wrapped piece. */
+/* One wrapped piece:
+ *
+ *     int32 length, big-endian | SASL token of that many bytes
+ *
+ * A token can only be checked as a whole, so it is read completely before anything is unwrapped. */
 static int fill_wrapped(struct dn_stream *s, struct err *err)
 {
     uint32_t n;
@@ -172,6 +176,7 @@ static int fill_wrapped(struct dn_stream *s, struct err *err)
     return r < 0 ? err_wrap(err, r, "%s", s->name) : 0;
 }
 
+/* `n` comes from the other side (a length in a header), so it is bounded before memory is taken. */
 int dn_stream_need(struct dn_stream *s, size_t n, struct err *err)
 {
     if (n > PACKET_MAX + 64 * KIB)
@@ -198,6 +203,8 @@ void dn_stream_eat(struct dn_stream *s, size_t n)
         s->at = s->in.len = 0; /* nothing is left to move */
 }
 
+/* A varint length and a protobuf message. The varint has 1 to 10 bytes, so it is tried with one
+ * byte more each time; a buffer that holds ten and still does not parse is garbage. */
 int dn_stream_message(struct dn_stream *s, size_t max, struct view *ret, struct err *err)
 {
     for (size_t have = 1;; have++) {
@@ -268,6 +275,8 @@ static int write_wrapped(struct dn_stream *s, const uint8_t *p, size_t n, struct
     return 0;
 }
 
+/* CTR mode keeps the length and needs no padding, so packets keep their framing and only the bytes
+ * change. The caller's memory stays as it is: a packet may have to be sent again. */
 static int write_encrypted(struct dn_stream *s, const struct iovec *iov, int count, struct err *err)
 {
     buf_reset(&s->out);
@@ -340,6 +349,8 @@ int dn_stream_encrypt(struct dn_stream *s, const struct dn_stream_keys *keys, st
 
 /* ---- the rest ---- */
 
+/* A connection that is idle has nothing to read. Readable means that the DataNode closed it (EOF),
+ * or sent something out of turn; neither can be used again. */
 bool dn_stream_quiet(const struct dn_stream *s)
 {
     char c;

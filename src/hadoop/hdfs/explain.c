@@ -103,6 +103,8 @@ static int explain_by_text(const char *verb, const char *path, int r, struct err
     return err_wrap(err, r, "%s '%s'", verb, path);
 }
 
+/* With an exception of a known class the sentence is made here; the server's text is kept only
+ * where it says more than we could. Safe mode has no errno of its own; EROFS is the closest. */
 int explain(const char *verb, const char *path, int r, struct err *err)
 {
     if (!err)

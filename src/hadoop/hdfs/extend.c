@@ -82,6 +82,8 @@ static const struct node *find_new(const struct nodes *all, const struct nodes *
     return NULL;
 }
 
+/* Each attempt asks another member to copy: the one asked first may be the slow or full one. A
+ * target that could not take the copy is excluded and the NameNode asked for another. */
 static int try_one(struct hdfs_writer *w, size_t attempt, struct err *err)
 {
     AUTO_RPC Hdfs__GetAdditionalDatanodeResponse *answer = NULL;
@@ -105,6 +107,9 @@ static int try_one(struct hdfs_writer *w, size_t attempt, struct err *err)
     return r;
 }
 
+/* Too few replicas are better than a failed job: unless the policy is ALWAYS without best effort,
+ * the pipeline goes on with what is left, and the NameNode makes the missing copies later. A block
+ * that is being closed is not extended: there is little left to write. */
 int pipeline_extend(struct hdfs_writer *w, struct err *err)
 {
     const struct replace_policy *policy = &w->fs->settings.replace;

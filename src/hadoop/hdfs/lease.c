@@ -38,6 +38,7 @@ static void hdfs_lease_run(void *arg)
     cond_wake_all(&fs->lease);
 }
 
+/* The lease belongs to the client's name, not to a file, so one renewal serves all open writers. */
 int hdfs_lease_hold(struct hdfs *fs, struct err *err)
 {
     fs->writers++;

@@ -33,6 +33,7 @@ static uint8_t *put_le64(uint8_t *at, uint8_t tag, uint64_t v)
     return at + sizeof(v);
 }
 
+/* `total` counts itself, the checksums and the data, but neither the header nor its length. */
 size_t packet_put(const struct packet *p, uint8_t out[PACKET_HEAD_MAX])
 {
     uint32_t total = htobe32((uint32_t)(4 + p->sums_len + p->data_len));
@@ -129,6 +130,8 @@ static bool get_head(struct view v, struct packet *ret)
     return !v.bad && have == HAS_ALL && ret->offset <= INT64_MAX;
 }
 
+/* 0 means: not enough bytes yet. Bounds are checked before anything is waited for, so that a wrong
+ * length cannot make the reader wait for, or allocate, what never comes. */
 int packet_get(const uint8_t *at, size_t n, struct packet *ret)
 {
     struct view v = view_of(at, n);

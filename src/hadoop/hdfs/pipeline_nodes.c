@@ -66,6 +66,7 @@ void nodes_remove(struct nodes *from, size_t i)
     memmove(&from->v[i], &from->v[i + 1], (from->n - i) * sizeof(from->v[0]));
 }
 
+/* The uuid alone would do, but a DataNode whose address changed is a new one for a connection. */
 bool node_same(const Hdfs__DatanodeId *a, const Hdfs__DatanodeId *b)
 {
     return str_eq(a->datanode_uuid, b->datanode_uuid) && str_eq(a->ip_addr, b->ip_addr) &&
@@ -88,6 +89,7 @@ void nodes_done(struct nodes *n)
     *n = (struct nodes){ 0 };
 }
 
+/* firstBadLink names a DataNode as "ip:port", not by its uuid. */
 int nodes_find_address(const struct nodes *in, const char *address)
 {
     for (size_t i = 0; i < in->n; i++) {

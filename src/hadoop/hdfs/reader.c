@@ -41,7 +41,8 @@ static int hdfs_refuse(const struct hdfs_reader *r, const char *what, struct err
 }
 
 /* The length of the block that is still being written, from the first DataNode that knows. None
- * having it means that nothing was written yet. */
+ * having it means that nothing was written yet. While a file is written the NameNode knows the
+ * length of complete blocks only; how much of the last is readable only the DataNodes know. */
 static int open_length(struct hdfs_reader *r, Hdfs__LocatedBlock *last, struct err *err)
 {
     size_t without = 0;
@@ -80,6 +81,8 @@ static int ask_where(struct hdfs_reader *r, uint64_t from, Hdfs__GetBlockLocatio
         return hdfs_explain("read", r->path, code, err);
     if (!(*ret)->locations)
         return err_set(err, -ENOENT, "read '%s': no such file or directory", r->path);
+    /* Refused rather than read wrongly: striped blocks, or bytes encrypted with a key that only a
+     * KMS has, would be returned as garbage. */
     if ((*ret)->locations->ec_policy)
         return hdfs_refuse(r, "erasure coded", err);
     if ((*ret)->locations->encryption)
@@ -87,7 +90,8 @@ static int ask_where(struct hdfs_reader *r, uint64_t from, Hdfs__GetBlockLocatio
     return 0;
 }
 
-/* Asks the NameNode for the blocks from `from` on, and a DataNode for the length of the last. */
+/* Asks the NameNode for the blocks from `from` on, and a DataNode for the length of the last. A few
+ * attempts, because just after a block was begun no DataNode may have it yet. */
 static int reader_fetch(struct hdfs_reader *r, uint64_t from, struct err *err)
 {
     int code = 0;
@@ -116,6 +120,7 @@ static int reader_fetch(struct hdfs_reader *r, uint64_t from, struct err *err)
     return code;
 }
 
+/* The last block, when it is still being written, is not in the list: the answer has it apart. */
 static const Hdfs__LocatedBlock *hdfs_find_block(const struct hdfs_reader *r, uint64_t pos)
 {
     const Hdfs__LocatedBlocks *all = r->where->locations;
@@ -168,7 +173,9 @@ static const Hdfs__DatanodeInfo *hdfs_choose(const struct hdfs_reader *r,
     return best;
 }
 
-/* All replicas failed: wait, ask again where they are, or give up. */
+/* All replicas failed: wait, ask again where they are, or give up. The pause grows with the rounds:
+ * a DataNode that restarts needs seconds, a replica that has to be copied longer. The dead list is
+ * emptied, because a DataNode that failed a round ago may be back. */
 static int next_round(struct hdfs_reader *r, struct cursor *c, const Hdfs__LocatedBlock *b,
                       struct err *err)
 {
@@ -314,6 +321,8 @@ static int hdfs_take_turns(struct hdfs_reader *r, size_t n, struct err *err)
     return 0;
 }
 
+/* Rounds, and the one renewal of a token, are counted since the last byte: a long file may survive
+ * any number of failures, as long as it gets on between them. */
 static ssize_t next_bytes(struct hdfs_reader *r, struct cursor *c, const uint8_t **ret, size_t max,
                           struct err *err)
 {
@@ -357,6 +366,7 @@ ssize_t hdfs_read_next(struct hdfs_reader *r, const void **ret, size_t max, stru
     return n;
 }
 
+/* With a cursor of its own: the position and connection of sequential reading are left alone. */
 ssize_t hdfs_pread(struct hdfs_reader *r, uint64_t offset, void *p, size_t n, struct err *err)
 {
     struct cursor c = { .pos = offset, .limit = r->length };

@@ -18,10 +18,13 @@
 #define ACK_BUFFER (4 * KIB)
 #define NODE_EXTRA_MS 5000 /* a pipeline may take so much longer for each of its DataNodes */
 #define REBUILDS_MAX 5     /* in a row without a single ack: the data itself upsets them */
+/* addBlock answers NotReplicatedYet until a DataNode has reported the block before, which takes
+ * milliseconds on a healthy cluster. So the first wait is short, and they double. */
 #define ADD_FIRST_MS 5
 #define ADD_MOST_MS 1600
 #define ADD_WAIT_MS 30000
 #define NO_SPACE_PAUSE_MS 1000
+/* A DataNode that announced its restart is tried again this often. */
 #define RESTART_PAUSE_MS 2000
 
 /* ---- connecting ---- */
@@ -66,6 +69,8 @@ static int ask_to_write(struct hdfs_writer *w, Hdfs__BlockStage stage, uint64_t 
     int r;
 
     block.has_num_bytes = true;
+    /* In WRITE_BLOCK this field is not the length so far: DataNodes choose a volume with enough
+     * room by it. */
     block.num_bytes = w->block_size; /* how large it may become */
     r = op_write(&op, &op_block, &op_write_args);
     if (r < 0)
@@ -119,6 +124,8 @@ static int add_block_once(struct hdfs_writer *w, Hdfs__AddBlockResponse **ret, s
         excluded[i] = w->excluded.v[i].info;
     request.src = w->path;
     request.client_name = w->fs->client_name;
+    /* By `previous` the NameNode recognizes a repeated addBlock and answers with the block that it
+     * gave the first time, so the call can be retried safely. */
     request.previous = w->has_previous ? &w->previous : NULL;
     request.exclude_nodes = excluded;
     request.n_exclude_nodes = w->excluded.n;
@@ -153,7 +160,9 @@ static int add_block(struct hdfs_writer *w, Hdfs__AddBlockResponse **ret, struct
     }
 }
 
-/* The answer becomes the block of the pipeline. */
+/* The answer becomes the block of the pipeline. The token is borrowed, so the answer stays as
+ * `holder` for as long as the pipeline does. The pool's name is copied: `previous` needs it after
+ * the pipeline is gone. */
 static int take_block(struct hdfs_writer *w, Hdfs__AddBlockResponse *answer, struct err *err)
 {
     const Hdfs__LocatedBlock *b = answer->block;
@@ -203,6 +212,8 @@ static void trace_pipeline(const struct hdfs_writer *w)
               w->p.nodes.v[i].info->id->ip_addr, w->p.nodes.v[i].info->id->xfer_port);
 }
 
+/* Nothing was written yet, so a failed setup is not recovered: the block is given back and the next
+ * one comes with other DataNodes, because the one that failed is excluded. */
 int pipeline_setup(struct hdfs_writer *w, struct err *err)
 {
     struct err cause = ERR_INIT;
@@ -235,6 +246,8 @@ int pipeline_setup(struct hdfs_writer *w, struct err *err)
 
 /* ---- after a failure ---- */
 
+/* The NameNode hands out a new generation stamp and a fresh token, but does not use the stamp
+ * before updatePipeline: should we die in between, the old replicas are still the block. */
 static int new_stamp(struct hdfs_writer *w, uint64_t *ret, struct err *err)
 {
     Hdfs__UpdateBlockForPipelineRequest request = HDFS__UPDATE_BLOCK_FOR_PIPELINE_REQUEST__INIT;
@@ -255,6 +268,8 @@ static int new_stamp(struct hdfs_writer *w, uint64_t *ret, struct err *err)
     return 0;
 }
 
+/* Only now the NameNode knows the new members and the new stamp. A replica with the old stamp, on
+ * the DataNode that was dropped, will be deleted when that one reports it. */
 static int update_pipeline(struct hdfs_writer *w, uint64_t stamp, struct err *err)
 {
     Hdfs__UpdatePipelineRequest request = HDFS__UPDATE_PIPELINE_REQUEST__INIT;
@@ -284,7 +299,10 @@ static int update_pipeline(struct hdfs_writer *w, uint64_t stamp, struct err *er
     return 0;
 }
 
-/* The same block again with the DataNodes that are left. 1: another one failed. */
+/* The same block again with the DataNodes that are left. 1: another one failed. The order is the
+ * protocol's: new stamp, WRITE_BLOCK with it to all that are left, updatePipeline. A DataNode that
+ * fails meanwhile leads to the next round with the next stamp; stamps that were never confirmed
+ * cost nothing. While closing, STAGE_CLOSE_RECOVERY also finalizes the replicas. */
 static int reconnect(struct hdfs_writer *w, struct err *err)
 {
     bool closing = w->p.stage == STAGE_CLOSE;
@@ -324,6 +342,7 @@ static int wait_restart(struct hdfs_writer *w, struct err *err)
     return 0;
 }
 
+/* The dropped one is excluded for the rest of the file, unless add_block() runs out of others. */
 static int drop_bad(struct hdfs_writer *w, struct err *err)
 {
     if (nodes_add(&w->excluded, &w->p.nodes.v[w->p.bad]) < 0)
@@ -366,6 +385,10 @@ static int repair(struct hdfs_writer *w, struct err *err)
     }
 }
 
+/* Counted without an ack in between (an ack resets it): data that makes every DataNode fail would
+ * otherwise go through the whole cluster. A DataNode that announced its restart is not a failure
+ * and is not counted. At the end everything unacknowledged is sent again, from the first packet on;
+ * a DataNode that has some of it already recognizes that by the offset. */
 int pipeline_rebuild(struct hdfs_writer *w, struct err *err)
 {
     int r = 1;

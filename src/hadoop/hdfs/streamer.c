@@ -4,7 +4,7 @@
  *            ◄──ack 7: ok, ok, ok──┘◄──ack 7: ok, ok──┘◄──ack 7: ok───────────┘
  *
  * Each DataNode puts its status in front of those behind it, so one ack says how far a packet got:
- * the first status that is not a success names the DataNode to drop. Many packets are on their way
+ * the last status that is not a success names the DataNode to drop. Many packets are on their way
  * at once; those that no ack has named yet are kept and sent again through the new pipeline. An
  * empty packet is a heartbeat while the caller has nothing to write. */
 #include "base/log.h"
@@ -13,8 +13,14 @@
 
 #include <stdio.h>
 
+/* An ack that names the culprit may still be in our receive buffer when a write fails with EPIPE.
+ * Without it the first DataNode is blamed, which may be healthy. */
 #define ACK_WAIT_MS 1000 /* for the acker to say which DataNode it was, after a failed send */
 
+/* The sender and the acker can both notice the same failure. The first report wins: it is the one
+ * closest to the cause, and what follows (a reset, an EOF) only echoes it. Repairing is left to the
+ * streamer fiber, because it needs calls to the NameNode and must not run inside the acker, which
+ * it stops. */
 void pipeline_break(struct hdfs_writer *w, enum fault fault, size_t bad, const struct err *cause)
 {
     struct pipeline *p = &w->p;
@@ -30,6 +36,7 @@ void pipeline_break(struct hdfs_writer *w, enum fault fault, size_t bad, const s
     cond_wake_all(&w->work);
 }
 
+/* The block token is borrowed from `holder`, the NameNode's last answer: both go together. */
 void pipeline_leave(struct hdfs_writer *w)
 {
     struct pipeline *p = &w->p;
@@ -58,8 +65,12 @@ static bool take_ack(struct hdfs_writer *w, const struct packet_ack *ack)
         pipeline_break(w, restart ? FAULT_RESTART : FAULT_NODE, (size_t)bad, &cause);
         return false;
     }
+    /* An ack of a heartbeat says only that the pipeline is alive; no packet leaves the queue for
+     * it. */
     if (ack->seqno == PACKET_HEARTBEAT)
         return true;
+    /* DataNodes acknowledge strictly in order, so the only packet that an ack can mean is the
+     * oldest one that was sent. */
     if (!first || first == w->unsent || first->head.seqno != ack->seqno) {
         err_set(&cause, -EPROTO, "it acknowledged a packet that was not sent");
         pipeline_break(w, FAULT_FIRST, 0, &cause);
@@ -71,6 +82,8 @@ static bool take_ack(struct hdfs_writer *w, const struct packet_ack *ack)
     return !p->closed;
 }
 
+/* An ack has no fixed length: it begins with a varint and carries one status for each DataNode. So
+ * one more byte than there is gets asked for, until the parser has a whole one. */
 static int read_ack(struct hdfs_writer *w, struct packet_ack *ack, struct err *err)
 {
     size_t have = 1;
@@ -92,6 +105,8 @@ static int read_ack(struct hdfs_writer *w, struct packet_ack *ack, struct err *e
     return 0;
 }
 
+/* A cancelled read is our own doing (streamer_stop_acker) and blames nobody. Any other failure is
+ * the first DataNode's: the only one that we have a connection to. */
 static void run_acker(void *arg)
 {
     struct hdfs_writer *w = arg;
@@ -114,6 +129,8 @@ int streamer_start_acker(struct hdfs_writer *w, struct err *err)
     return fiber_start(w->fs->loop, run_acker, w, &w->p.acker, err);
 }
 
+/* The acker reads from the stream that the caller is about to close, so its end is waited for, and
+ * shielded: a cancelled streamer that left now would leave the acker with freed memory. */
 void streamer_stop_acker(struct hdfs_writer *w)
 {
     if (!w->p.acker)
@@ -161,6 +178,9 @@ static int streamer_send_next(struct hdfs_writer *w)
 
     if (o->head.last)
         w->p.stage = STAGE_CLOSE;
+    /* The most that any DataNode can have. A recovery tells it to the DataNodes as the largest
+     * length that a replica may have (max_bytes), beside what was acknowledged (min_bytes). It
+     * counts before the write, because a failed write may have delivered the packet. */
     if (end > w->p.sent)
         w->p.sent = end;
     r = send_packet(w, &o->head, o, &cause);
@@ -187,6 +207,8 @@ static int send_heartbeat(struct hdfs_writer *w)
 
 /* ---- the fiber ---- */
 
+/* The finished block goes to the NameNode with the next addBlock or with complete ("previous"),
+ * which commits its length there. */
 static void streamer_end_block(struct hdfs_writer *w)
 {
     streamer_stop_acker(w);
@@ -209,6 +231,8 @@ static bool can_send(const struct hdfs_writer *w)
     return o && w->p.stage != STAGE_CLOSE && (!o->head.last || w->first == o);
 }
 
+/* A DataNode gives a silent upstream up after its read timeout, so a beat every half of ours keeps
+ * an idle pipeline. Without a pipeline nobody has to hear of us. */
 static int streamer_wait_for_work(struct hdfs_writer *w)
 {
     int64_t beat = w->p.open ? loop_in(w->fs->loop, w->fs->settings.read_ms / 2) : LOOP_NEVER;
@@ -217,6 +241,10 @@ static int streamer_wait_for_work(struct hdfs_writer *w)
     return r == -ETIMEDOUT ? send_heartbeat(w) : r;
 }
 
+/* The order matters: a block that is closed is done even if its DataNodes reset the connection
+ * right after the last ack, and a broken pipeline is repaired before anything more is sent. A
+ * pipeline is set up only when there is a packet for it, so an empty file never asks for a
+ * block. */
 static int streamer_step(struct hdfs_writer *w, struct err *err)
 {
     if (w->p.open && w->p.closed) {

@@ -7,7 +7,12 @@
 
 #include <string.h>
 
+/* Packets of 126 KiB are kept for the next use: a large file would otherwise allocate and free one
+ * for every 126 KiB. */
 #define SPARES_MAX 16
+/* The first `complete` is normally answered with false, because the DataNodes report the block just
+ * then; two milliseconds later it is true. Java's fixed pause of 400 ms would dominate the time of
+ * a small file. */
 #define COMPLETE_FIRST_MS 2
 #define COMPLETE_MOST_MS 400
 #define COMPLETE_WAIT_MS 60000
@@ -36,6 +41,8 @@ static void packets_free(struct out_packet *o)
     }
 }
 
+/* Progress: whatever broke the pipeline before was not the data, so rebuilds are counted from zero
+ * again. */
 void writer_drop_first(struct hdfs_writer *w)
 {
     struct out_packet *o = w->first;
@@ -64,7 +71,8 @@ static int writer_failed(const struct hdfs_writer *w, struct err *err)
     return err_wrap(err, w->result < 0 ? w->result : -EIO, "write '%s'", w->path);
 }
 
-/* Waits until `w` may have one more packet. */
+/* Waits until `w` may have one more packet. No deadline: the streamer has its own for every step,
+ * and when it gives up it ends, which wakes us. */
 static int writer_wait_for_room(struct hdfs_writer *w, struct err *err)
 {
     while (w->queued >= w->window) {
@@ -96,6 +104,8 @@ static int new_current(struct hdfs_writer *w, uint64_t offset, struct err *err)
     return 0;
 }
 
+/* Checksums are computed here, once: a packet that is sent again after a failure goes with the same
+ * ones. */
 static void enqueue(struct hdfs_writer *w, struct out_packet *o)
 {
     o->head.seqno = w->next_seqno++;
@@ -139,6 +149,8 @@ static int writer_seal(struct hdfs_writer *w, struct err *err)
     enqueue(w, take(w->current));
     if (end < w->block_size)
         return new_current(w, end, err);
+    /* The block is full. Its last packet is an empty one, which DataNodes answer only after they
+     * have closed the replica. */
     return writer_end_block(w, end, err);
 }
 
@@ -153,6 +165,8 @@ static size_t current_room(const struct hdfs_writer *w)
     return in_block < in_packet ? (size_t)in_block : in_packet;
 }
 
+/* The caller writes directly into the next packet: data is copied once, from its source to here,
+ * and goes to the socket from this memory. */
 int hdfs_write_room(struct hdfs_writer *w, void **ret, size_t *ret_n, struct err *err)
 {
     int r = writer_wait_for_room(w, err);
@@ -227,6 +241,9 @@ static int persist(struct hdfs_writer *w, struct err *err)
     return 0;
 }
 
+/* After hflush every DataNode of the pipeline has the bytes, and readers see them. The NameNode is
+ * asked only once per block: before that it would not list the block if we and the DataNodes
+ * died. */
 int hdfs_hflush(struct hdfs_writer *w, struct err *err)
 {
     int r = 0;
@@ -254,7 +271,9 @@ void writer_free(struct hdfs_writer *w)
     free(w);
 }
 
-/* All packets acked and the last block closed. */
+/* All packets acked and the last block closed. Order: the partial packet, then the empty one that
+ * closes the block, then all acks, then the end of the block itself. A packet with nothing but the
+ * repeated part of a chunk (after a flush) has nothing new and is dropped. */
 static int drain(struct hdfs_writer *w, struct err *err)
 {
     struct out_packet *o = w->current;
@@ -308,6 +327,8 @@ static int writer_complete(struct hdfs_writer *w, struct err *err)
     }
 }
 
+/* A file whose close failed is not left behind half written: abort deletes it, or with `keep` has
+ * the NameNode close it. */
 int hdfs_writer_close(struct hdfs_writer *w, struct err *err)
 {
     int r;

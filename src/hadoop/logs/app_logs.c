@@ -85,6 +85,8 @@ static int read_checksum(struct logs *l, size_t first, struct fs *fs, const char
     return n < 0 ? (int)n : 0;
 }
 
+/* Names that are not logs: an archive that the cluster made of many (which needs its own reader), a
+ * note of how far a file was complete, and files that a node is just writing. */
 static int logs_look_at(struct logs *l, struct fs *fs, const struct fs_entry *e,
                         struct strs *checksums, struct err *err)
 {

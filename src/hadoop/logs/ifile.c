@@ -106,7 +106,8 @@ static int ifile_add_file(struct ifile *f, const struct java_value *v, struct er
     return 0;
 }
 
-/* One time that logs were added: a map from containers to lists of files. */
+/* One time that logs were added: a map from containers to lists of files. The list holds keys and
+ * values in turn; the keys (containers) are in the values too. */
 static int add_cycle(struct ifile *f, const struct java_value *cycle, struct err *err)
 {
     const struct java_value *map = java_field(cycle, "logMetas");
@@ -134,6 +135,8 @@ static int ifile_add_all(struct ifile *f, const struct java_value *index, struct
     return r;
 }
 
+/*     … log files | index | length (4 bytes) | mark (32 bytes)
+ * Read from the end, or from the place where it was last known to be complete. */
 static int read_index(struct ifile *f, const struct log_about *about, struct err *err)
 {
     const uint64_t end = about->end < f->src->length ? about->end : f->src->length;

@@ -126,6 +126,8 @@ static int read_fields_of_class(struct java *j, struct java_class *c)
 
 static int read_class(struct java *j, struct java_class **ret);
 
+/* The class gets its handle before its fields are read, as Java's writer counts them: a field may
+ * refer to its own class. */
 static int read_new_class(struct java *j, struct java_class **ret)
 {
     struct java_class *c = calloc(1, sizeof(*c));
@@ -208,7 +210,8 @@ static int java_read_field(struct java *j, char type, struct java_slot *s)
     return 0;
 }
 
-/* The chain of classes, the lowest last; the number of them or a negative code. */
+/* The chain of classes, the lowest last; the number of them or a negative code. An object's fields
+ * stand in the stream from the highest class down to its own. */
 static int class_chain(struct java_class *c, struct java_class *chain[SUPERS_MAX],
                        size_t *ret_slots)
 {
@@ -225,6 +228,8 @@ static int class_chain(struct java_class *c, struct java_class *chain[SUPERS_MAX
     return n;
 }
 
+/* What a class writes by its own methods (a list its elements, a map its keys and values) comes
+ * after its fields, as blocks of bytes and objects, up to an end mark. */
 static int java_read_part(struct java *j, const struct java_class *c, struct java_value *v,
                           struct java_slot *slot)
 {

@@ -68,6 +68,8 @@ static int start_inflating(struct log_stream *s, struct err *err)
     return s->inflating ? 0 : err_oom(err);
 }
 
+/* Places come from an index in the same file, which may be broken: they are checked before they are
+ * used, and nothing is allocated by them. */
 int log_stream_open(const struct log_source *src, const struct log_region *r,
                     const struct log_codec *codec, struct log_stream **ret, struct err *err)
 {

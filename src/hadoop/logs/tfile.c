@@ -122,6 +122,9 @@ static int read_list(struct tfile *t, const struct log_region *r, const struct l
     return rc == 0 ? parse_list(t, view_of(room, (size_t)r->length), err) : rc;
 }
 
+/* Read from the end, as the format is made: the last 28 bytes say where the index is, the index
+ * where the list of blocks is. Each place is checked against the file's length before it is
+ * read. */
 static int read_indexes(struct tfile *t, struct err *err)
 {
     const struct log_source *s = t->src;
@@ -199,7 +202,8 @@ static int block_vlong(struct tfile *t, int64_t *ret, struct err *err)
     return v.bad ? tfile_bad(err, "record") : 0;
 }
 
-/* Goes to the next chunk while the present one is used up; 0 bytes left then means the end. */
+/* Goes to the next chunk while the present one is used up; 0 bytes left then means the end. A
+ * chunk's length is negative when another one follows, and the last one's is not. */
 static int next_chunk(struct tfile *t, struct err *err)
 {
     while (t->chunk_left == 0 && !t->chunk_last) {
@@ -335,6 +339,8 @@ static int next_file(struct tfile *t, struct log_item *ret, struct err *err)
     return 1;
 }
 
+/* What the caller left of the present log file is skipped: the format has no way to jump over
+ * it. */
 static int tfile_next(void *file, struct log_item *ret, struct err *err)
 {
     struct tfile *t = file;

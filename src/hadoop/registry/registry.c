@@ -103,6 +103,8 @@ static int registry_make_parents(struct registry *r, const char *path, int64_t d
     return rc;
 }
 
+/* Parents are made only when they are missing, which is the case once for each user of a
+ * cluster. */
 static int registry_create(struct registry *r, const char *path, const struct buf *bytes,
                            bool alive, int64_t deadline, struct err *err)
 {

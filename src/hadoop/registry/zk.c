@@ -63,6 +63,8 @@ static void on_log(const char *message)
     trace(LOG_YARN, "zookeeper: %s", message);
 }
 
+/* ZooKeeper keeps a session for its timeout while the connection moves between servers; ephemeral
+ * nodes live as long. Expired means that they are gone, so the owner has to put them again. */
 static void on_session(zhandle_t *handle, int type, int state, const char *path, void *context)
 {
     struct zk *z = context;
@@ -166,6 +168,11 @@ static void replace_handle(struct zk *z)
     }
 }
 
+/* The client's own contract, one turn of it:
+ *
+ *     zookeeper_interest() ──► which descriptor, read or write, how long
+ *     we wait
+ *     zookeeper_process(what it is ready for; 0 after a timeout, so that it sends its ping) */
 static void zk_turn(struct zk *z)
 {
     struct timeval tv = { 0 };

@@ -205,6 +205,8 @@ static int ask_once(struct zk *z, struct question *q, int64_t deadline, struct e
     return r;
 }
 
+/* Repeated until it is answered, over as many connections and sessions as it takes: the deadline
+ * ends it. `again` remembers that a lost try may have been carried out. */
 static int zk_call_ask(struct zk *z, struct question *q, int64_t deadline, struct err *err)
 {
     int r;
@@ -221,6 +223,8 @@ static int zk_call_ask(struct zk *z, struct question *q, int64_t deadline, struc
     return r;
 }
 
+/* A lost try that had worked makes the second one fail with EEXIST; callers treat that as they
+ * would a node that was there before. */
 int zk_create(struct zk *z, const char *path, const struct buf *data, bool ephemeral,
               int64_t deadline, struct err *err)
 {

@@ -63,6 +63,8 @@ static int read_failed(const struct exchange *x, int r, struct err *err)
     return err_code(err, r, "sign in");
 }
 
+/* Read to the byte: what follows the last SASL frame belongs to the connection's reader, which may
+ * have to unwrap it. */
 static int auth_read_frame(struct exchange *x, struct err *err)
 {
     uint8_t *room;
@@ -114,11 +116,14 @@ enum way { WAY_TOKEN, WAY_KERBEROS, WAY_SIMPLE, WAYS_ };
 
 static const char *const way_names[WAYS_] = { "TOKEN", "KERBEROS", "SIMPLE" };
 
+/* A client that is configured for Kerberos must not be talked out of it by a server, or by somebody
+ * in between who offers SIMPLE only. */
 static bool simple_allowed(const struct rpc_identity *who)
 {
     return !who->secure || who->fallback;
 }
 
+/* With a token in hand SIMPLE is not taken: the caller wants to be the token's owner. */
 static bool can(const struct exchange *x, enum way way)
 {
     const struct rpc_identity *who = x->conf->identity;
@@ -153,7 +158,8 @@ static int nothing_fits(const struct exchange *x, const Ipc__RpcSasl *offers, st
     return -EACCES;
 }
 
-/* The server's first offer that we can take up. */
+/* The server's first offer that we can take up. The server's order counts, as with Java's client:
+ * it lists TOKEN before KERBEROS, which spares the KDC. */
 static int auth_choose(const struct exchange *x, const Ipc__RpcSasl *offers,
                        const Ipc__SaslAuth **ret, enum way *ret_way, struct err *err)
 {
@@ -309,6 +315,8 @@ static Ipc__SaslAuth echo_of(const Ipc__SaslAuth *offer)
     return a;
 }
 
+/* INITIATE repeats the offer that was chosen, so that the server knows which one it was; RESPONSE
+ * has the token alone. */
 static int send_token(struct exchange *x, const Ipc__SaslAuth *first, const struct buf *token,
                       struct err *err)
 {
@@ -328,6 +336,8 @@ static int send_token(struct exchange *x, const Ipc__SaslAuth *first, const stru
     return auth_send_message(x, &m, err);
 }
 
+/* SUCCESS alone proves nothing: with DIGEST-MD5 its token has the server's own proof, and with
+ * Kerberos the context must stand by now. Without that somebody else could be answering. */
 static int auth_finish(struct exchange *x, enum way way, const Ipc__RpcSasl *m, struct buf *token,
                        struct err *err)
 {
@@ -340,6 +350,8 @@ static int auth_finish(struct exchange *x, enum way way, const Ipc__RpcSasl *m, 
     return r;
 }
 
+/* Every token of ours answers one of the server's, so the exchange ends at the server's word only;
+ * its length is bounded by the deadline of each read. */
 static int converse(struct exchange *x, enum way way, const Ipc__SaslAuth *offer, struct err *err)
 {
     const ProtobufCBinaryData *challenge = offer->has_challenge ? &offer->challenge : NULL;
@@ -401,6 +413,8 @@ static int take_up(struct exchange *x, const Ipc__RpcSasl *offers, struct auth_r
         r = converse(x, way, offer, err);
     if (r == 0)
         r = name_user(x, way, ret, err);
+    /* The mechanism lives on as the connection's layer: it has the keys and the sequence
+     * numbers. */
     if (r == 0 && sasl_qop(x->mech) != SASL_AUTH)
         ret->layer = take(x->mech);
     return r;

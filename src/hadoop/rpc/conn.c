@@ -57,6 +57,9 @@ void conn_finish(struct waiting *w, int result)
     cond_wake_all(&w->done);
 }
 
+/* The socket is closed first, so that reader and writer return from their system calls. Each
+ * waiting call gets a copy of the reason; service.c decides which of them may be repeated
+ * elsewhere. */
 void conn_break(struct conn *c, const struct err *why)
 {
     if (c->broken)
@@ -85,6 +88,8 @@ static void name_conn(struct conn *c, const struct conn_conf *conf)
              a->id ? a->id : "", a->host, a->port);
 }
 
+/* The context is only queued: it goes out together with the first call, in one packet, and the
+ * server does not answer it. */
 static int queue_context(struct conn *c, const struct auth_result *who, struct err *err)
 {
     Ipc__ConnectionContext context = IPC__CONNECTION_CONTEXT__INIT;
@@ -99,6 +104,8 @@ static int queue_context(struct conn *c, const struct auth_result *who, struct e
     return r < 0 ? err_code(err, r, "%s", c->name) : 0;
 }
 
+/* Each fiber holds a reference, because it may still be inside a system call when the owner has
+ * closed the connection. */
 static int conn_start_fibers(struct conn *c, struct err *err)
 {
     int r = fiber_start(c->loop, conn_reader, c, NULL, err);
@@ -238,6 +245,8 @@ int conn_call(struct conn *c, struct conn_call *call, int64_t deadline, Protobuf
     r = queue_call(c, call, err);
     if (r < 0)
         return r;
+    /* `w` is on our stack: it must be out of the table before we return, on every path. The
+     * reference keeps the connection when its owner closes it while we wait. */
     conn_add_waiting(c, &w);
     c->refs++;
     r = 0;

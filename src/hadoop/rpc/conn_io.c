@@ -43,6 +43,8 @@ static int on_frame(struct conn *c, const uint8_t *p, size_t n, struct err *err)
 
     if (r < 0)
         return err_wrap(err, r, "%s", c->name);
+    /* After FATAL the server closes the connection: the error is everybody's, not only that
+     * call's. */
     if (a.header->status == IPC__RPC_STATUS__STATUS_FATAL)
         return err_wrap(err, remote_error(c, &a, err), "%s", c->name);
     w = conn_remove(c, a.call_id);
@@ -54,7 +56,9 @@ static int on_frame(struct conn *c, const uint8_t *p, size_t n, struct err *err)
     return 0;
 }
 
-/* Hands every whole frame at the front of `b` to `each`, and drops them. */
+/* Hands every whole frame at the front of `b` to `each`, and drops them. Answers come in any order
+ * and size: one read may bring several of them and the beginning of the next, which stays in the
+ * buffer. */
 static int each_frame(struct conn *c, struct buf *b,
                       int (*each)(struct conn *c, const uint8_t *p, size_t n, struct err *err),
                       struct err *err)
@@ -117,6 +121,8 @@ static int read_once(struct conn *c, struct err *err)
 
     if (r < 0)
         return err_code(err, r, "%s: answer too large", c->name);
+    /* No deadline here: an idle connection is in order. Calls have deadlines of their own, and one
+     * that passes without any answer breaks the connection (conn_too_late). */
     n = sock_read(c->sock, room, size, LOOP_NEVER);
     if (c->broken)
         return c->broken;
@@ -139,7 +145,9 @@ void conn_reader(void *arg)
 
 /* ---- writing ---- */
 
-/* The frames to send now, wrapped if need be, in c->sending. */
+/* The frames to send now, wrapped if need be, in c->sending. Unprotected, the two buffers are
+ * swapped: new calls are queued while the others are written, and nothing is copied. Protected, all
+ * frames become one token, which costs one MAC instead of many. */
 static int take_queued(struct conn *c, struct err *err)
 {
     Ipc__RpcSasl wrapped = IPC__RPC_SASL__INIT;
@@ -165,6 +173,8 @@ static int take_queued(struct conn *c, struct err *err)
     return r < 0 ? err_code(err, r, "wrap a request") : 0;
 }
 
+/* Before the write, because a write that fails may have delivered some of it: from here on a call
+ * counts as perhaps carried out, and RPC_ONCE calls are not repeated. */
 static void mark_sent(struct conn *c)
 {
     for (size_t i = 0; i < CONN_BUCKETS; i++)

@@ -1,4 +1,7 @@
-/* exception.c - see exception.h. One row per class that means something to us. */
+/* exception.c - what a Java exception means to a client: its errno, whether to fail over, try again
+ * or give up, and a hint. One row for each class that means something to us. Packages are ignored:
+ * a name such as AccessControlException means the same in all that have it. General exceptions are
+ * looked into for the one that they carry. See exception.h. */
 #include "hadoop/rpc/exception.h"
 #include "base/auto.h"
 #include "base/str.h"

@@ -49,6 +49,8 @@ static int end_frame(struct buf *out, size_t at, int r)
     return 0;
 }
 
+/* Control frames (SASL, context, ping) have negative call ids and retry count -1. Calls carry the
+ * client's id: with it and the call id the server's retry cache recognizes a repeated call. */
 static Ipc__RpcRequestHeader header(const uint8_t *client_id, int32_t call_id, int32_t retry)
 {
     Ipc__RpcRequestHeader h = IPC__RPC_REQUEST_HEADER__INIT;
@@ -88,6 +90,8 @@ int frame_add_call(struct buf *out, const struct frame_call *call, const Protobu
 
     rh.method = call->method;
     rh.protocol = call->protocol;
+    /* The protocol's version, 1 for all that are used here. It is not the connection's, which is
+     * 9. */
     rh.version = 1;
     if (call->caller) {
         caller.context = call->caller;
@@ -126,6 +130,7 @@ int64_t frame_size(const uint8_t *p, size_t n, struct err *err)
     if (n < 4)
         return 0;
     size = view_be32(&v);
+    /* Servers before version 9 answer a strange header with -1, -1 and two strings. */
     if (size == 0xffffffff)
         return err_set(err, -EPROTO, "the server speaks an older version of Hadoop's protocol");
     if (memcmp(p, "HTTP", 4) == 0)
@@ -149,6 +154,8 @@ static const uint8_t *delimited(struct view *v, size_t *ret_n)
     return n > v->n ? NULL : view_bytes(v, (size_t)n);
 }
 
+/* Only SUCCESS has a body. With an error the header itself says what it was, and the connection may
+ * be used further unless the status is FATAL. */
 int frame_parse(const uint8_t *p, size_t n, struct frame_answer *ret, struct err *err)
 {
     struct view v = view_of(p, n);

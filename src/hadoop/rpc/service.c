@@ -175,7 +175,9 @@ static int open_conn(struct rpc_service *s, int64_t deadline, struct err *err)
     return r;
 }
 
-/* A working connection in s->conn; one fiber connects, the others wait for it. */
+/* A working connection in s->conn; one fiber connects, the others wait for it. One connection for
+ * all calls of the service. While one call opens it, the others wait for that one instead of
+ * opening their own. */
 static int need_conn(struct rpc_service *s, int64_t deadline, struct err *err)
 {
     while (s->connecting) {
@@ -240,6 +242,7 @@ static enum rpc_action what_now(const struct rpc_service *s, const struct attemp
         return RPC_FAILOVER;
     if (!rpc_is_network(r))
         return RPC_FAIL;
+    /* It may have been carried out, and carrying it out twice would do harm. */
     if (a->call.sent && a->call.method->retry == RPC_ONCE)
         return RPC_FAIL;
     return RPC_FAILOVER;
@@ -264,6 +267,8 @@ static bool may_go_on(struct rpc_service *s, const struct attempt *a, int64_t pa
     return now - a->failing_since < patience;
 }
 
+/* Two calls may fail on the same connection. Only the first moves on, or they would skip an
+ * address. */
 static void next_place(struct rpc_service *s, const struct attempt *a)
 {
     if (s->current != a->place || s->connecting)
@@ -336,6 +341,10 @@ static bool rpc_said_before(struct rpc_service *s, const struct attempt *a, int 
     return r == -ETIMEDOUT && a->not_now.code && loop_now(s->loop) >= a->deadline;
 }
 
+/*     what now?      a final error           ──► the caller
+ *                    "not now" of a server   ──► a pause, the same address again
+ *                    standby, network        ──► the next address, a pause once all had their turn
+ *     patience over  ──► the caller, with what each address said */
 static int after_failure(struct rpc_service *s, struct attempt *a, int r, struct err *err)
 {
     enum rpc_action action = what_now(s, a, r, err);
@@ -362,10 +371,14 @@ static int after_failure(struct rpc_service *s, struct attempt *a, int r, struct
     r = rpc_back_off(s, a);
     if (r < 0)
         return err_set(err, r, "interrupted");
+    /* The same call id with a higher retry count: where the server has a retry cache it answers
+     * what it answered the first time, instead of carrying the call out again. */
     a->call.retry++;
     return 0;
 }
 
+/* The call's number stays the same over all tries: by it, and our client id, a server recognizes a
+ * call that it has carried out already. */
 int rpc_call(struct rpc_service *s, const struct rpc_method *method, const void *request, void *ret,
              int64_t deadline, struct err *err)
 {

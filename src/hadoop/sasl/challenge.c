@@ -1,6 +1,8 @@
-/* challenge.c - see challenge.h
- *
- * next_directive() cuts the list into names and values; a table says what each name does. */
+/* challenge.c - reads the server's side of DIGEST-MD5: a comma-separated list of name=value, with
+ * or without quotes (RFC 2831). next_directive() cuts the list into names and values; a table says
+ * what each name does. Unknown names are ignored, as the RFC wants it; those that are known and do
+ * not fit end the exchange, because a list that can be read in two ways is an attack or a bug. See
+ * challenge.h. */
 #include "hadoop/sasl/challenge.h"
 #include "base/buf.h"
 #include "hadoop/sasl/cipher.h"
@@ -258,6 +260,7 @@ static int challenge_apply(struct challenge *c, const struct directive *d, unsig
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (!challenge_named(d, names[i].name))
             continue;
+        /* Realms may be offered several times, to choose from; the first one is taken. */
         if (i != NAME_REALM && *seen & 1u << i)
             return err_set(err, -EPROTO, "%s comes twice", names[i].name);
         *seen |= 1u << i;

@@ -40,7 +40,12 @@ struct proof {
         (s), strlen(s)                                                                             \
     }
 
-/* H(A1) of md5-sess: the password's digest, bound to both nonces. */
+/* H(A1) of md5-sess: the password's digest, bound to both nonces.
+ *   H(A1)    = MD5( MD5(user:realm:password) : nonce : cnonce )
+ *   H(A2)    = MD5( "AUTHENTICATE":uri )         in our proof
+ *              MD5( :uri )                       in the server's
+ *   response = MD5( H(A1) : nonce : 00000001 : cnonce : qop : H(A2) )
+ * With a layer, A2 ends in ":" and 32 zeros. */
 static int hash_a1(const struct digest *d, const char *realm, const char *nonce,
                    uint8_t ret[MD5_SIZE], struct err *err)
 {
@@ -174,7 +179,9 @@ static int sasl_digest_choose(struct digest *d, const struct challenge *c,
     return -EPERM;
 }
 
-/* The challenge came: answer it, and keep what the server must send to prove itself. */
+/* The challenge came: answer it, and keep what the server must send to prove itself. The server's
+ * proof is computed now, together with ours: both come from H(A1), which is wiped before the answer
+ * is sent. */
 static int sasl_digest_answer(struct digest *d, const struct challenge *c, struct buf *out,
                               struct err *err)
 {
@@ -205,7 +212,8 @@ static int sasl_digest_answer(struct digest *d, const struct challenge *c, struc
     return 0;
 }
 
-/* The server's last token came. */
+/* The server's last token came. Compared in constant time. Without this check anybody who listens
+ * on the port could take our calls. */
 static int verify(struct digest *d, const void *in, size_t n, struct err *err)
 {
     char proof[MD5_TEXT];
@@ -221,6 +229,8 @@ static int verify(struct digest *d, const void *in, size_t n, struct err *err)
     return 0;
 }
 
+/* With Hadoop's RPC the challenge comes with the offer. Others (DataNodes) wait for a first message
+ * from us, which is empty: one such is sent, a second would go round forever. */
 static int digest_step(struct sasl *s, const void *in, size_t n, struct buf *out, struct err *err)
 {
     struct digest *d = (struct digest *)s;
@@ -361,6 +371,8 @@ int sasl_digest_new(const struct sasl_digest_conf *conf, struct sasl **ret, stru
     return 0;
 }
 
+/* Hadoop's convention: a token's identifier, in base64, is the user name, and its password, in
+ * base64, is the password. The server finds the password by the identifier. */
 int sasl_digest_new_token(const struct sasl_digest_conf *conf,
                           const struct sasl_digest_token *token, struct sasl **ret, struct err *err)
 {

@@ -57,6 +57,8 @@ static int check_flags(const struct gss *g, struct err *err)
 
 static int establish(struct gss *g, const void *in, size_t n, struct buf *out, struct err *err)
 {
+    /* Sequence numbers, so that gss_unwrap() tells of messages that came twice or in another order.
+     * Encryption is asked for only when it may be chosen later: not every key can do it. */
     OM_uint32 wanted = GSS_C_MUTUAL_FLAG | GSS_C_INTEG_FLAG | GSS_C_SEQUENCE_FLAG;
     gss_buffer_desc input = { n, (void *)(uintptr_t)in };
     gss_buffer_desc output = GSS_C_EMPTY_BUFFER;
@@ -124,6 +126,10 @@ static int gss_choose(struct gss *g, unsigned offered, struct err *err)
     return -EPERM;
 }
 
+/*   server ──► gss_wrap( protections offered | largest message, 3 bytes )
+ *   client ──► gss_wrap( the one chosen      | largest message, 3 bytes )
+ * RFC 4752. Both travel under a MAC, so nobody in between can take the stronger ones off the
+ * list. */
 static int gss_negotiate(struct gss *g, const void *in, size_t n, struct buf *out, struct err *err)
 {
     uint8_t offer[LAYER_OFFER] = { 0 }, choice[LAYER_OFFER] = { 0 };
@@ -148,6 +154,8 @@ static int gss_negotiate(struct gss *g, const void *in, size_t n, struct buf *ou
     return r;
 }
 
+/* Which part of the exchange a token belongs to cannot be seen from the token: it follows from what
+ * was established before. */
 static int gss_step(struct sasl *s, const void *in, size_t n, struct buf *out, struct err *err)
 {
     struct gss *g = gss_of(s);

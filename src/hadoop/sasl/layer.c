@@ -61,6 +61,8 @@ static int layer_seal(const uint8_t ha1[MD5_SIZE], enum cipher_kind kind, bool e
     return r;
 }
 
+/* The four keys differ by direction, so that a message that is sent back to us is not taken for the
+ * server's. */
 int layer_new(const uint8_t ha1[MD5_SIZE], enum sasl_qop qop, enum cipher_kind cipher,
               struct layer **ret, struct err *err)
 {
@@ -116,6 +118,7 @@ static int no_room(int r, size_t n, const struct buf *out, struct err *err)
 
 int layer_wrap(struct layer *l, const void *in, size_t n, struct buf *out, struct err *err)
 {
+    /* 1 to `block` bytes, never none: the last byte has to say how many there are. */
     size_t pad = l->block > 1 ? l->block - (n + MAC_SIZE) % l->block : 0;
     size_t body = n + pad + MAC_SIZE;
     uint8_t mac[MD5_SIZE], *p;

@@ -51,6 +51,8 @@ static char *os_user(const struct conf *conf)
     return strdup(name ? name : conf_user(conf));
 }
 
+/* HADOOP_USER_NAME counts only without Kerberos, where anybody may claim any name. A proxy user
+ * keeps the own name as the real one: the cluster checks that it may stand for the other. */
 static int find_names(struct session *s, struct err *err)
 {
     const char *claimed = s->security.kerberos ? NULL : non_empty(getenv("HADOOP_USER_NAME"));
@@ -107,6 +109,8 @@ static int session_run_whoami(void *arg)
     return w->who->kerberos->whoami(w->who, &w->principal, NULL, w->err);
 }
 
+/* Only Kerberos itself knows whose ticket it is, and how the cluster shortens that name is a rule
+ * in its configuration (auth_to_local). It may ask a KDC, so it runs in the work pool. */
 int session_find_user(struct session *s, struct err *err)
 {
     struct whoami w = { .who = &s->identity, .err = err };
@@ -275,6 +279,8 @@ bool session_secure(const struct session *s)
 
 /* ---- services ---- */
 
+/* A daemon outlives restarts of the cluster's services; a person at a terminal does not wait for 15
+ * minutes. With --timeout everything ends by then. */
 static void set_patience(const struct session *s, struct rpc_service_conf *conf)
 {
     conf->patience_ms = s->options.patient ? PATIENCE_DAEMON_MS

@@ -1,5 +1,7 @@
-/* credentials.c - a set of tokens and secrets; see credentials.h. Its file is read in parse.c and
- * written in save.c. */
+/* credentials.c - a set of tokens and secrets, each under an alias. A token that comes under an
+ * alias which is there replaces the old one, as in Hadoop, so that renewed tokens do not pile up.
+ * Secrets are wiped before their memory is freed. Its file is read in parse.c and written in
+ * save.c. See credentials.h. */
 #include "hadoop/token/credentials.h"
 #include "base/array.h"
 #include "base/str.h"

@@ -1,5 +1,6 @@
-/* ident.c - see ident.h. Its description for people is in describe.c, block tokens are in block.c.
- */
+/* ident.c - reads the identifiers inside tokens: whose, for what, until when. The server's secret
+ * is not needed for that; a token is opaque by convention only. A table says which kind is encoded
+ * how. Its description for people is in describe.c, block tokens are in block.c. See ident.h. */
 #include "hadoop/token/ident.h"
 #include "base/str.h"
 #include "hadoop/token/block.h"
@@ -160,6 +161,8 @@ static const struct {
     { KIND_BLOCK, IDENT_BLOCK, block_parse },
 };
 
+/* A kind that is not in the table has no readable identifier, which is not an error: such a token
+ * is passed on as it is. */
 int ident_parse(const char *kind, const void *p, size_t n, struct ident *ret, struct err *err)
 {
     AUTO_IDENT found = { 0 };

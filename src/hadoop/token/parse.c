@@ -78,6 +78,7 @@ static int credentials_read_text(struct parse *p, char **ret)
     return r == -EBADMSG ? credentials_damaged(p, "a NUL in a name") : r < 0 ? err_oom(p->err) : 0;
 }
 
+/* Bounded before anything is allocated: a damaged file may claim billions of entries. */
 static int read_count(struct parse *p, int32_t *ret)
 {
     *ret = writable_vint(&p->v);
@@ -196,6 +197,7 @@ static int read_version_1(struct parse *p)
 
 static const char magic[4] = "HDTS";
 
+/* A short file that begins like one is truncated; another beginning is another kind of file. */
 static int credentials_read_head(struct parse *p, int *ret_version)
 {
     size_t n = p->n < sizeof(magic) ? p->n : sizeof(magic);

@@ -1,4 +1,5 @@
-/* save.c - writing a credentials file, version 0; see credentials.h and parse.c for the layout */
+/* save.c - writes a credentials file, always in version 0, which every release of Hadoop reads; the
+ * layout is drawn in parse.c. See credentials.h. */
 #include "base/path.h"
 #include "hadoop/token/credentials.h"
 #include "hadoop/token/set.h"

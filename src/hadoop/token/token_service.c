@@ -73,6 +73,8 @@ bool token_service_has(const char *list, const char *service)
     return false;
 }
 
+/* By the order of the services, not of the tokens: the one that the configuration names first is
+ * the one that Java's clients would take. */
 const struct token *token_select(const struct credentials *c, const char *kind,
                                  const char *const *services, size_t n)
 {

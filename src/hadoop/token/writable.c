@@ -11,6 +11,10 @@ static int64_t spoil(struct view *v)
     return 0;
 }
 
+/*     first byte      meaning
+ *     -112 … 127      the number itself
+ *     -120 … -113     1 to 8 bytes of a positive number follow, the highest first
+ *     -128 … -121     1 to 8 bytes of a negative one, as its complement */
 int64_t writable_vlong(struct view *v)
 {
     int8_t first = (int8_t)view_u8(v);

@@ -14,9 +14,14 @@
 #include "hadoop/yarn/method.h"
 #include "loop/fiber.h"
 
+/* A container is handed out when its node's heartbeat reaches the RM, and the next allocate fetches
+ * it: every millisecond between two of ours is waited for by the whole job. With nothing asked for,
+ * once a second is enough to stay alive. */
 #define BUSY_MS 10
 #define IDLE_MS 1000
 #define CALL_MS 60000
+/* The first finish is normally answered with "not yet", because the RM saves the end first; 2 or 3
+ * ms later it is done. */
 #define FINISH_FIRST_MS 2
 #define FINISH_MOST_MS 500
 #define FAULT_FIRST_MS 100
@@ -82,7 +87,9 @@ static void auto_batch_(struct batch **b)
 
 /* ---- life ---- */
 
-/* Called by amrm_…() whenever there is something to tell. */
+/* Called by amrm_…() whenever there is something to tell. Progress counts from the last wish, not
+ * from the first: a job that asks for more containers after an hour of work gets short pauses
+ * again. */
 static void on_news(void *arg)
 {
     struct am *a = arg;
@@ -186,6 +193,7 @@ const struct err *am_error(const struct am *a)
 
 /* ---- what an answer brings ---- */
 
+/* Tokens are kept here, before the master sees the event: its next call may need them. */
 static void note_event(struct am *a, const struct amrm_event *e)
 {
     AUTO_TOKEN token = { 0 };
@@ -235,7 +243,9 @@ static int64_t between(int64_t low, int64_t v, int64_t high)
     return v < low ? low : v > high ? high : v;
 }
 
-/* How long until the next heartbeat after one that was answered. */
+/* How long until the next heartbeat after one that was answered. While something is asked for the
+ * pause is 2 % of the time waited so far: an allocation is never noticed later than that, and a job
+ * that waits for hours does not ask a hundred times a second. */
 static int64_t pause_ms(struct am *a)
 {
     int64_t waited = loop_now(a->loop) - a->progress_at;
@@ -293,6 +303,8 @@ static int on_fault(struct am *a, struct batch *b, int code, const struct err *f
     }
     if (code == -ETIMEDOUT || code == -EPROTO)
         rpc_service_reset(a->service); /* it may be that one connection only */
+    /* Counted from the last answer. By then the RM has given the attempt up, or will when it is
+     * back. */
     if (a->patience_ms >= 0 && loop_now(a->loop) - a->answered_at > a->patience_ms) {
         a->error = *fault;
         return -1;
@@ -312,6 +324,8 @@ static bool exchange(struct am *a)
 
     if (r == 0 && call == AMRM_CALL_NONE)
         return false;
+    /* Cleared before the call: what is asked for while it is under way goes with the next one at
+     * once. */
     a->woken = false;
     if (r == 0)
         r = rpc_call(a->service, &methods[call], request, &b->answer, loop_in(a->loop, CALL_MS),
@@ -382,6 +396,8 @@ int am_next(struct am *a, const struct amrm_event **ret, int64_t deadline, struc
     return 0;
 }
 
+/* The heartbeat fiber sends the finish, so that it cannot overtake an allocate. A master that never
+ * ran is started for it: the RM accepts a finish only from a registered attempt. */
 int am_finish(struct am *a, Yarn__FinalStatus status, const char *diagnostics, const char *url,
               int64_t deadline, struct err *err)
 {

@@ -11,7 +11,18 @@
 /* ---- states ---- */
 
 /* clang-format off */
-/* NEW is where nothing leads to, so 0 means: cannot happen. */
+/* NEW is where nothing leads to, so 0 means: cannot happen.
+ *
+ *     NEW ──► REGISTERING ──► RUNNING ──► FINISHING ──► DONE
+ *                               │  ▲          │  ▲
+ *                     RM forgot │  │ again    │  │ again
+ *                               ▼  │          ▼  │
+ *                              RESYNC     LAST_RESYNC
+ *
+ * An RM that restarted knows its attempts but not that they registered: every call but register is
+ * refused until we do so again. LAST_RESYNC is the same on the way out, because a finish counts
+ * only from a registered attempt. OVER is the end that the RM decided (killed, or another attempt
+ * runs). */
 static const enum amrm_state next_state[AMRM_STATES_][AMRM_STEPS_] = {
     [AMRM_NEW]         = { [AMRM_STEP_START]        = AMRM_REGISTERING,
                            [AMRM_STEP_FINISH]       = AMRM_LAST_RESYNC,
@@ -170,6 +181,8 @@ int amrm_queue_release(struct amrm *a, struct yarn_container_id id)
     return 0;
 }
 
+/* A change of a container that is given back must not be sent any more: the RM would answer it with
+ * an error about a container that nobody knows. */
 int amrm_release(struct amrm *a, struct yarn_container_id id, struct err *err)
 {
     char text[YARN_CONTAINER_ID_TEXT];
@@ -286,6 +299,8 @@ int amrm_set_tracking_url(struct amrm *a, const char *url, struct err *err)
         return err_oom(err);
     free(a->tracking_url);
     a->tracking_url = copy;
+    /* Before the first registration there is nothing to tell: the registration carries the
+     * address. */
     a->url_changed = a->registered_before;
     return 0;
 }

@@ -1,8 +1,8 @@
-/* amrm_answer.c - see amrm.h. What comes back: answers and faults.
+/* amrm_answer.c - what comes back from the ResourceManager: answers and faults. See amrm.h.
  *
  * An answer is digested in two steps: first all memory that it may need is got, which can fail;
- * then the state changes, which cannot. So a failure leaves the request unanswered, and the RM
- * will answer the same one again. */
+ * then the state changes, which cannot. So a failure leaves the request unanswered, and the RM will
+ * answer the same one again. */
 #include "base/array.h"
 #include "base/auto.h"
 #include "base/str.h"
@@ -13,7 +13,10 @@
 #include <string.h>
 
 #define RESPONSE_ID_MASK 0x7fffffff
+/* Heartbeat numbers that we take over from the RM in a row, without one good answer in between. */
 #define ADOPT_MAX 3
+/* A sign-in that is refused may be an RM that is just dying. Refused this often, it is an
+ * answer. */
 #define REFUSALS_MAX 5
 
 /* ---- events ---- */
@@ -213,7 +216,9 @@ static int new_token(const struct amrm *a, const Hadoop__Token *m, Hadoop__Token
     return *ret ? 0 : -ENOMEM;
 }
 
-/* `token` is a copy of the answer's when that is a new one, else NULL; taken over. */
+/* `token` is a copy of the answer's when that is a new one, else NULL; taken over. The order is for
+ * those who take the events: tokens before the containers that need them, and containers before
+ * their ends, which may come in the same answer. */
 static void digest(struct amrm *a, const Yarn__AllocateResponse *m, Hadoop__Token *token,
                    struct amrm_events *e)
 {
@@ -241,6 +246,9 @@ static void digest(struct amrm *a, const Yarn__AllocateResponse *m, Hadoop__Toke
     a->adopted = 0;
 }
 
+/* Heartbeats are numbered. The RM answers number n with n + 1; a repeated n gets the stored answer
+ * again (what it asked for is not taken twice), and any other number is refused. The mask is Java's
+ * way from the largest int back to 0. */
 static int on_allocated(struct amrm *a, const Yarn__AllocateResponse *m, struct amrm_events *e,
                         struct err *err)
 {
@@ -298,6 +306,7 @@ static int amrm_on_registered(struct amrm *a, const Yarn__RegisterApplicationMas
     return 0;
 }
 
+/* Until the RM has saved the end it answers "not yet", and the same finish is sent again. */
 static int on_finished(struct amrm *a, const Yarn__FinishApplicationMasterResponse *m,
                        struct amrm_events *e, struct err *err)
 {
@@ -348,6 +357,8 @@ static enum amrm_todo amrm_over(struct amrm *a, const struct err *fault, struct 
     return AMRM_STOP;
 }
 
+/* The RM restarted. It knows nothing of what was asked for, so all of it is told again after the
+ * registration; containers that run are reported to it by their nodes. */
 static enum amrm_todo lost(struct amrm *a)
 {
     if (amrm_move(a, AMRM_STEP_LOST, NULL) < 0)
@@ -444,6 +455,9 @@ static enum amrm_todo in_trouble(struct amrm *a, const struct err *fault, struct
     return AMRM_LATER;
 }
 
+/* Three kinds: the attempt is over (stop), the RM has other ideas than we of what was said before
+ * (say it again), or it cannot answer now (later). What is not known is treated as the last kind: a
+ * bug of one release must not end a job that runs well. */
 enum amrm_todo amrm_on_fault(struct amrm *a, const struct err *fault, struct amrm_events *ret)
 {
     if (a->call == AMRM_CALL_NONE)

@@ -1,4 +1,11 @@
-/* amrm_request.c - see amrm.h. What is sent, and what becomes of it. */
+/* amrm_request.c - what is sent to the ResourceManager, and what becomes of it. A request is built
+ * once and repeated unchanged, under the same number, until it is answered or refused: the RM
+ * recognizes it by that number. What it says is therefore marked in three steps: wanted, in flight,
+ * told. See amrm.h.
+ *
+ *     wanted ──built──► in flight ──answered──► told ──the RM forgot──► wanted
+ *        ▲                  │ refused
+ *        └──────────────────┘ */
 #include "base/auto.h"
 #include "hadoop/yarn/amrm_private.h"
 #include "hadoop/yarn/message.h"
@@ -33,6 +40,8 @@ static void *build_finish(const struct amrm *a)
     return take(m);
 }
 
+/* Told ones stay in the list until the RM reports their end: after a restart it has to be told of
+ * them again. */
 static int add_releases(const struct amrm *a, Yarn__AllocateRequest *m)
 {
     for (size_t i = 0; i < a->n_releases; i++)
@@ -127,6 +136,7 @@ int amrm_next_request(struct amrm *a, enum amrm_call *ret_call, const void **ret
     return 0;
 }
 
+/* While registering or finishing there is always something to say. */
 bool amrm_has_news(const struct amrm *a)
 {
     if (a->state != AMRM_RUNNING)

@@ -152,6 +152,8 @@ static bool same_resource(const Yarn__Resource *a, const struct yarn_resource *b
     return true;
 }
 
+/* The RM keeps one size for each priority and request id; an ask of another size would silently
+ * change those that wait already. */
 static bool same_shape(const struct ask_group *g, const struct ask *ask)
 {
     return g->strict == (ask->strict && ask->n_places > 0) &&
@@ -353,6 +355,8 @@ static void count_down_places(struct ask_group *g, struct row *host)
     }
 }
 
+/* False when nothing like it is asked for any more: it crossed with a cancellation, and the caller
+ * gives it back. */
 bool asks_granted(struct asks *t, int32_t priority, int64_t id, const char *host)
 {
     struct ask_group *g = asks_find(t, priority, id);

@@ -1,5 +1,7 @@
-/* asks_wire.c - see asks.h. What the ResourceManager is told of the table, and what it has of it.
- */
+/* asks_wire.c - what the ResourceManager is told of the table of asks, and what it has of it. A row
+ * on the wire is a total, not a difference: "host n1, priority 5: 3 containers" replaces what that
+ * row said before. So each row remembers what the RM has (`rm`), and is sent when that is not what
+ * is wanted, or when nobody can tell (`stale`). See asks.h. */
 #include "base/auto.h"
 #include "base/str.h"
 #include "hadoop/yarn/asks_private.h"
@@ -37,6 +39,8 @@ static Yarn__ExecutionTypeRequest *execution_type(bool opportunistic)
     return m;
 }
 
+/* An RM that ignores request ids would mix up the asks of one priority. So the id becomes the low
+ * bits of the priority, which comes back with every container. */
 static int32_t wire_priority(const struct asks *t, const struct ask_group *g)
 {
     return t->without_ids ? (int32_t)(g->priority << ID_BITS | g->id) : g->priority;
@@ -80,6 +84,7 @@ static Yarn__ResourceRequest *row_message(const struct asks *t, const struct ask
     return m->execution_type_request ? take(m) : NULL;
 }
 
+/* Two passes: building a message can fail, marking what it says cannot. */
 int asks_build(struct asks *t, Yarn__AllocateRequest *request)
 {
     if (!t->changed)
@@ -154,6 +159,8 @@ void asks_forgotten(struct asks *t)
     asks_settled(t);
 }
 
+/* Both sides have lost count of what was taken. As rows are totals, sending all of them mends
+ * it. */
 static void row_unknown(struct asks *t, struct row *r)
 {
     r->stale = true;

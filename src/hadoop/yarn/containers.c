@@ -1,4 +1,6 @@
-/* containers.c - see containers.h. A hash table with open addressing: nothing is ever removed. */
+/* containers.c - what is known of each container: never heard of, held, released, ended. A hash
+ * table with open addressing; nothing is ever removed, so that an end which is reported twice is
+ * recognized. See containers.h. */
 #include "hadoop/yarn/containers.h"
 
 #include <errno.h>

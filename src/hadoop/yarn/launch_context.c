@@ -145,6 +145,7 @@ static int port_of(const struct url_parts *u, int32_t *ret)
     AUTO_FREE char *digits = NULL;
     int64_t port;
 
+    /* Java's URI has -1 for "no port", and NodeManagers expect that number. */
     *ret = -1;
     if (!u->port)
         return 0;
@@ -228,6 +229,8 @@ static Yarn__LocalResource *resource_new(const struct yarn_file *file)
         return NULL;
     m->has_size = m->has_timestamp = m->has_type = m->has_visibility = true;
     m->size = file->size;
+    /* The NodeManager compares it with the file's modification time, to the millisecond, and fails
+     * the container when they differ. It does not compare the size. */
     m->timestamp = file->timestamp;
     m->type = file->archive ? YARN__LOCAL_RESOURCE_TYPE__RESOURCE_ARCHIVE
                             : YARN__LOCAL_RESOURCE_TYPE__RESOURCE_FILE;

@@ -1,4 +1,6 @@
-/* nm.c - see nm.h. The calls. */
+/* nm.c - the calls to a NodeManager: start, stop, change, look at, signal containers. One call
+ * carries many containers, and each of them has its own result: what the answer does not mention
+ * has failed. See nm.h. */
 #include "base/auto.h"
 #include "hadoop/yarn/method.h"
 #include "hadoop/yarn/nm_private.h"
@@ -8,6 +10,8 @@
 
 /* clang-format off */
 static const struct rpc_method
+    /* Starting is repeated after a lost answer: the NodeManager refuses a second start of the same
+     * container, and forgive_repeats() reads that refusal as success. */
     start        = METHOD("startContainers", start_containers, RPC_IDEMPOTENT),
     stop         = METHOD("stopContainers", stop_containers, RPC_IDEMPOTENT),
     update       = METHOD("updateContainer", container_update, RPC_IDEMPOTENT),

@@ -1,4 +1,7 @@
-/* nm_pool.c - see nm.h. The nodes and their connections. */
+/* nm_pool.c - the NodeManagers that containers run on, each with the token for it and a connection
+ * while it is used. A master of a thousand nodes talks to each of them for a moment: the
+ * connections that have been idle longest are closed beyond a limit, and made again when they are
+ * needed. See nm.h. */
 #include "base/array.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -159,6 +162,8 @@ static int connect_node(struct nm_pool *p, struct node *n, struct err *err)
     return r;
 }
 
+/* A node that is being called is never closed by others' calls (`busy`). The pool is trimmed twice:
+ * when this call opened one more connection, and when its end makes one idle. */
 int nm_pool_call(struct nm_pool *p, const struct nm_at *at, const struct nm_call *call, void *ret,
                  struct err *err)
 {

@@ -1,4 +1,10 @@
-/* rm_client.c - see rm_client.h. One client, one application. */
+/* rm_client.c - one application, as its client sees it at the ResourceManager: submit, watch, move,
+ * kill. The RM acknowledges most calls before it has decided or saved anything, so the calls that
+ * matter are repeated, or followed by reports, until the outcome is known. See rm_client.h.
+ *
+ *     submitApplication ──► acknowledged ──► NEW, NEW_SAVING, SUBMITTED ──► ACCEPTED, …
+ *                                 │ report: unknown                    └──► FAILED, with the reason
+ *                                 └──► submitted again, under the same id */
 #include "base/str.h"
 #include "hadoop/yarn/records.h"
 #include "hadoop/yarn/rm_client_private.h"
@@ -139,6 +145,8 @@ static int rm_client_look(struct yarn_client *c, const Yarn__ApplicationSubmissi
     struct err local = ERR_INIT;
     int r = report_until(c, yarn_app_id_of(context->application_id), deadline, ret, &local);
 
+    /* The RM failed over before it had saved the application. A second submission of an id that it
+     * does know is accepted and changes nothing, so this is safe. */
     if (r < 0 && local.detail == RPC_EX_APP_NOT_FOUND)
         return send_submit(c, context, deadline, err);
     if (r < 0) {
@@ -169,6 +177,8 @@ static int pause_for(struct loop *l, int64_t *ms, int64_t deadline, const char *
     return 0;
 }
 
+/* Waiting for the decision is worth its few milliseconds: an unknown queue or a token that cannot
+ * be renewed is not refused by the call, only reported afterwards. */
 int yarn_submit(struct yarn_client *c, const Yarn__ApplicationSubmissionContext *context,
                 int64_t deadline, Yarn__GetApplicationReportResponse **ret, struct err *err)
 {
@@ -197,6 +207,8 @@ int yarn_submit(struct yarn_client *c, const Yarn__ApplicationSubmissionContext 
 
 /* ---- kill, move, priority, end ---- */
 
+/* The answer is "completed" only once the application has ended; until then the same call is asked
+ * again, as the protocol wants it. */
 int yarn_kill(struct yarn_client *c, struct yarn_app_id id, const char *why, int64_t deadline,
               struct err *err)
 {

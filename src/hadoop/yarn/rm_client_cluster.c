@@ -1,4 +1,6 @@
-/* rm_client_cluster.c - see rm_client.h. Applications, nodes and labels of the whole cluster. */
+/* rm_client_cluster.c - what the ResourceManager says of the whole cluster: applications, nodes,
+ * labels, rights in queues. Older releases lack some of these calls or fields; where the meaning is
+ * clear an answer is made up, so that callers need not know. See rm_client.h. */
 #include "base/str.h"
 #include "hadoop/yarn/message.h"
 #include "hadoop/yarn/rm_client_private.h"

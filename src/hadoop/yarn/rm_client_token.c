@@ -1,4 +1,6 @@
-/* rm_client_token.c - see rm_client.h. RM delegation tokens. */
+/* rm_client_token.c - delegation tokens of the ResourceManager: getting, renewing, cancelling. The
+ * service of a new token becomes the list of all RMs, so that the token is found whichever of them
+ * is active. See rm_client.h. */
 #include "base/buf.h"
 #include "hadoop/token.pb-c.h"
 #include "hadoop/token/pb.h"

@@ -116,6 +116,8 @@ static void set_numbers(const struct yarn_submission *s, Yarn__ApplicationSubmis
         m->has_keep_containers_across_attempts = m->keep_containers_across_attempts = true;
     if (s->keep_tokens) {
         m->has_cancel_tokens_when_complete = true;
+        /* The RM cancels an application's tokens at its end by default; others may still use
+         * these. */
         m->cancel_tokens_when_complete = false;
     }
     if (s->max_attempts > 0) {

@@ -1,6 +1,12 @@
-/* engine.c - how an engine is made, and the questions it answers. Every call goes through
- * engine_enter() and engine_leave(), so that running out of memory inside a decision is noticed
- * once and reported from then on. See engine.h. */
+/* engine.c - the engine decides everything about a job and does nothing: events come in, actions go
+ * out, and time is a parameter. Here: how one is made, and the questions it answers. See engine.h.
+ *
+ *     platform, agents, people ──► engine_on_…(), engine_stop(), …
+ *                                       ├──► engine_next_action() ──► the master does it
+ *                                       └──► event lines ──► the log ──► engine_restore()
+ *
+ * Every call goes through engine_enter() and engine_leave(), so that running out of memory inside a
+ * decision is noticed once and reported from then on. */
 #include "base/array.h"
 #include "job/engine/engine_private.h"
 
@@ -55,6 +61,7 @@ static void unit_init(struct engine *e, const struct role *r, const struct slot 
     e->n_units++;
 }
 
+/* All memory for the new containers is got first, so that adding them cannot fail half way. */
 static int grow_for(struct engine *e, struct role *r, uint32_t count)
 {
     uint32_t more = count - r->n_slots, cap = r->n_slots;
@@ -68,6 +75,8 @@ static int grow_for(struct engine *e, struct role *r, uint32_t count)
     return 0;
 }
 
+/* New containers are born retired: engine_join() makes them part of the job, or takes back those
+ * that were scaled away before, which keep their numbers. */
 int engine_add_slots(struct engine *e, struct role *r, uint32_t count)
 {
     int k;
@@ -106,6 +115,7 @@ void engine_join(struct engine *e, struct role *r, uint32_t count)
     }
 }
 
+/* A role whose end others wait for is not run again with a new generation once it is over. */
 static void mark_awaited(struct engine *e)
 {
     for (uint32_t i = 0; i < e->n_roles; i++) {

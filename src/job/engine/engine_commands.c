@@ -1,4 +1,6 @@
-/* engine_commands.c - what a person wants of a job: stop, kill, restart, scale. */
+/* engine_commands.c - what a person wants of a job: stop, kill, restart, scale. Each is checked,
+ * written down, and done, in this order: a master that takes over repeats what was asked for
+ * (engine_restore.c). */
 #include "job/engine/engine_private.h"
 
 static int not_ended(const struct engine *e, struct err *err)
@@ -41,6 +43,8 @@ void engine_set_grace(struct engine *e, int64_t ms)
     e->grace = ms < 0 ? 0 : ms;
 }
 
+/* The first one asks the tasks to end, and gives them the grace; the second does not wait for
+ * it. */
 int engine_stop(struct engine *e, const char *who, int64_t now, struct err *err)
 {
     int r = not_ended(e, err);
@@ -157,6 +161,7 @@ static int engine_commands_find_role(const struct engine *e, const char *name, s
     return -ENOENT;
 }
 
+/* Tasks that know each other's addresses can only be told of a new size by starting again. */
 static int may_scale(const struct engine *e, const struct role *r, unsigned count, struct err *err)
 {
     if (count == 0 && r->decides)

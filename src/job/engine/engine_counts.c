@@ -20,6 +20,8 @@ static void engine_counts_count(struct engine *e, const struct unit *u, enum tas
     e->n[s] += by;
 }
 
+/* Taken out of the counts with the old state, put in with the new one: no other way changes a
+ * state. */
 void unit_set(struct engine *e, struct unit *u, enum task_state s, int64_t now)
 {
     engine_counts_count(e, u, u->t.state, UINT32_MAX); /* minus one */
@@ -69,6 +71,7 @@ void unit_ready(struct engine *e, struct unit *u, bool on)
         role_of(e, u)->n_ready += on ? 1 : UINT32_MAX;
 }
 
+/* `n_undecided` is what the job's success waits for; at 0 the job is over. */
 void unit_over(struct engine *e, struct unit *u, bool on)
 {
     if (u->over == on)
@@ -112,6 +115,8 @@ void unit_join(struct engine *e, struct unit *u)
     engine_counts_count(e, u, u->t.state, 1);
 }
 
+/* A task that was scaled away leaves every count but that of what lives: it may still have to be
+ * stopped. */
 void unit_retire(struct engine *e, struct unit *u)
 {
     struct role *r = role_of(e, u);

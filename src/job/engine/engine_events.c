@@ -32,7 +32,9 @@ static void engine_events_end(struct engine *e, struct event *ev)
         engine_oom(e);
 }
 
-/* The last line says that the engine is at rest: what a new master reads up to here is whole. */
+/* The last line says that the engine is at rest: what a new master reads up to here is whole. The
+ * mark goes into the last line only when the batch is taken, because until then more lines of the
+ * same decision may follow. */
 static int move_marked(struct engine *e, struct buf *out)
 {
     static const char mark[] = ",\"rest\":true}\n";
@@ -426,6 +428,8 @@ void progress_due(struct engine *e, struct unit *u, int64_t now)
         show_progress(e, u, now);
 }
 
+/* A task may report a thousand times a second. What is newest is kept here; lines are made at most
+ * once a second for those who watch, and much more seldom for the log. */
 void engine_on_progress(struct engine *e, uint32_t task, int64_t step, int64_t total,
                         const char *metrics_json, int64_t now)
 {

@@ -1,10 +1,12 @@
-/* engine_fail.c - how tasks end, what a failure leads to, and which failure is reported as the
- * cause.
+/* engine_fail.c - how tasks end, what a failure leads to, and which failure is the cause.
  *
- * A failure is first remembered (the earliest by its own clock is the story), then judged by the
- * table in policy.c, then paid for from a budget, then acted upon. Failures that arrive while all
- * tasks are being stopped are judged too, if they happened before the task was asked to stop; but
- * only once for all does the budget pay. */
+ *     a task ends ──► well, or asked to ──► over
+ *                 └─► failed ──► remembered ──► judged ──► paid for ──► acted upon
+ *     a container goes ─────────────────────────┘             └─► no restarts left: the job ends
+ *
+ * The earliest failure by its own clock is the story; policy.c judges. Failures that arrive while
+ * all tasks are being stopped are judged too, if they happened before the task was asked to stop,
+ * but the budget pays only once for all. */
 #include "job/engine/engine_private.h"
 
 #define LOSSES_ARE_ONE_MS 5000 /* the containers of a lost node are reported one by one */
@@ -15,6 +17,8 @@
 
 /* ---- the story ---- */
 
+/* When one worker dies the others fail within moments, and agents report in any order: the time at
+ * which a failure happened decides, not that of its report. */
 void fail_remember(struct engine *e, const struct failure *f)
 {
     char name[ENGINE_NAME_MAX];
@@ -93,7 +97,8 @@ static struct policy_verdict verdict(const struct engine *e, const struct unit *
     return v;
 }
 
-/* Failures that do not count against the job's restarts. */
+/* Failures that do not count against the job's restarts. One cause, one payment: a node that goes
+ * takes many containers, and each is reported by itself. */
 static int afford_loss(struct engine *e, enum fail_class cls, int64_t window, int64_t now)
 {
     bool files = cls == FAIL_FILES;
@@ -447,6 +452,7 @@ static struct unit *concerned(const struct engine *e, const struct slot *s, bool
     return found;
 }
 
+/* One task speaks for the container: its loss is one failure. */
 void fail_slot(struct engine *e, struct slot *s, enum fail_class cls, const char *text, int64_t now)
 {
     struct trouble t = { .gone = true };

@@ -82,6 +82,8 @@ void slot_release(struct engine *e, struct slot *s, int64_t now)
 
 /* ---- complete or not ---- */
 
+/* The agents were told a number for this generation, or ports that have changed since. What is
+ * formed next has a new number, so that nothing of the old one can be taken for it. */
 void gang_spoil(struct engine *e)
 {
     if (e->forming)
@@ -104,6 +106,8 @@ void gang_hold(struct engine *e, int64_t now)
         timer_set(e, TIMER_HOLD, NULL, now + e->spec->gang_hold);
 }
 
+/* Nothing of the generation before may live, and every agent must be there: the cluster
+ * specification that goes out now is for all of them. */
 static void try_form(struct engine *e, int64_t now)
 {
     if (e->reforming || e->forming || e->n_live > 0 || e->n_away > 0 ||
@@ -249,6 +253,8 @@ static void keep_refusal(struct engine *e, const char *text, int64_t now)
         engine_oom(e);
 }
 
+/* A cluster that refuses now may grant later, so it is asked again after pauses that grow. Only
+ * what this machine itself cannot do (`here`) makes the job fail, after some tries. */
 int engine_on_refused(struct engine *e, uint32_t slot, bool here, const char *text, int64_t now,
                       struct err *err)
 {
@@ -299,6 +305,7 @@ static int slot_fault(const struct engine *e, const struct slot *s, const char *
                    e->roles[s->role].spec->name, what, names[s->state]);
 }
 
+/* A grant may cross with a decision of ours; containers that nobody wants any more go back. */
 int engine_on_granted(struct engine *e, uint32_t slot, uint32_t agent, int64_t now, struct err *err)
 {
     struct slot *s;
@@ -354,6 +361,8 @@ void gang_stands(struct engine *e, int64_t now)
     run_open(e);
 }
 
+/* "Spoiled" means that something happened while the answer was on its way: it is about a gang that
+ * is no longer the one to be formed. */
 int engine_on_formed(struct engine *e, int64_t now, struct err *err)
 {
     int r = engine_enter(e, err);

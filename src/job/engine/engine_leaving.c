@@ -39,6 +39,8 @@ int engine_on_leaving(struct engine *e, uint32_t slot, int64_t now, struct err *
 
 /* ---- an agent that died ---- */
 
+/* The agent is a new process and knows of no orders: those that were given before are given
+ * again. */
 void leaving_prepare(struct engine *e, struct unit *u, int64_t now)
 {
     if (u->retired || e->state == JOB_FINISHING)

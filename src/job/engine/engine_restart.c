@@ -6,6 +6,8 @@
 
 #define STOP_MARGIN_MS 10000 /* what an agent gets to report, beyond the grace */
 
+/* In its own container if that is still there; else a container is asked for, or one that the
+ * others of its slot have been granted meanwhile is joined, at the state which that has reached. */
 void again_unit(struct engine *e, struct unit *u, int64_t now)
 {
     struct slot *s = &e->slots[u->t.slot];
@@ -47,6 +49,7 @@ void again_slot(struct engine *e, struct slot *s, int64_t now)
     slot_ask(e, s);
 }
 
+/* The timer is for an agent that does not even kill the task: its container is given back then. */
 void again_stop(struct engine *e, struct unit *u, int64_t grace, int64_t now)
 {
     if (!unit_live(u) || (u->t.stopping && grace > 0))
@@ -101,6 +104,8 @@ void again_gang(struct engine *e, const char *reason, int64_t delay, int64_t now
     again_look(e, now);
 }
 
+/* The last one has ended and the delay is over: containers that are no good any more go back, and
+ * all others are prepared again, with their ports where they kept them. */
 void again_look(struct engine *e, int64_t now)
 {
     if (!e->reforming || e->n_live > 0 || e->at[TIMER_REFORM] != NEVER)

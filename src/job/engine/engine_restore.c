@@ -159,6 +159,8 @@ static void engine_restore_on_gang(struct engine *e, const json_t *v, int64_t t)
     }
 }
 
+/* The record of a restart was written after the decision, so the budget was paid by the failure
+ * before it; here only the delay and the count of early deaths are taken. */
 static void engine_restore_on_restart(struct engine *e, const json_t *v, int64_t t)
 {
     struct unit *u = restore_unit(e, v);
@@ -345,6 +347,8 @@ void restore_drop(struct engine *e, int64_t now)
     forget_pending(e);
 }
 
+/* Lines are applied up to a point of rest only. What comes behind the last one was half a decision
+ * of a master that died; restore_drop() forgets it, and writes down what is true instead. */
 int engine_restore(struct engine *e, const char *line, size_t n, struct err *err)
 {
     AUTO_JSON *v = NULL;

@@ -33,6 +33,8 @@ static void restore_vacate(struct engine *e, struct slot *s)
     }
 }
 
+/* Waiting again means that its container is gone, or that it moves; whether another one was asked
+ * for follows from what else the log says. */
 static void to_waiting(struct engine *e, struct unit *u, const json_t *v, int64_t t)
 {
     bool had_none = u->t.state == TASK_WAITING || u->homeless;
@@ -214,6 +216,8 @@ static void restore_act(struct engine *e, struct unit *u, const struct judgement
         e->slots[u->t.slot].leave = true;
 }
 
+/* What the last master decided is taken from the record, not decided again: the rules of this
+ * release may be others. Only the budget is paid, as it was then. */
 static void restore_judgement(struct engine *e, struct unit *u, const struct failure *f,
                               const struct judgement *j, int64_t t)
 {
@@ -264,6 +268,7 @@ void restore_failure(struct engine *e, const json_t *v, int64_t t)
     restore_judgement(e, u, &f, &j, t);
 }
 
+/* GONE stands for itself only where no record of a task tells the same. */
 void restore_container(struct engine *e, const json_t *v, int64_t t)
 {
     struct unit *u = restore_unit(e, v);

@@ -95,6 +95,9 @@ static bool has_run_on(const struct engine *e)
     return false;
 }
 
+/*     the log, read back ──► mend what cannot be ──► ask again for what is missing
+ *       ──► agents come back, each with what it runs (engine_on_held) ──► resume_settle()
+ * Until an agent is back its tasks keep the state that the log gave them. */
 int engine_resume(struct engine *e, int64_t now, struct err *err)
 {
     int r = engine_enter(e, err);
@@ -127,6 +130,8 @@ int engine_resume(struct engine *e, int64_t now, struct err *err)
 
 /* ---- what the agents have ---- */
 
+/* Its agent runs what the log does not know: the last master ordered it and died before writing.
+ * The agent is right, because the process is there. */
 static void adopt_new(struct engine *e, struct unit *u, const struct engine_held *h, int64_t now)
 {
     if (u->t.attempt != h->attempt || !unit_live(u))
@@ -286,6 +291,7 @@ static bool is_mixed(const struct engine *e)
     return false;
 }
 
+/* Only when nobody is away any more can it be seen whether all are of one generation. */
 void resume_settle(struct engine *e, int64_t now)
 {
     bool missing = e->in[SLOT_ASKED] > 0 || e->in[SLOT_GRANTED] > 0;

@@ -27,6 +27,8 @@ bool run_named(const struct engine *e, const struct unit *u)
            role_of(e, u)->restart.policy == SPEC_RESTART_TASK;
 }
 
+/* The attempt is counted when the order is given, not when the task has started: an agent that does
+ * not answer may have started it. */
 void run_start(struct engine *e, struct unit *u)
 {
     if (e->state != JOB_RUNNING || u->t.state != TASK_READY || u->starting ||
@@ -106,6 +108,8 @@ bool run_same_ports(const struct task *t, const uint16_t *ports, unsigned n)
     return t->n_ports == n && memcmp(t->port, ports, n * sizeof(*ports)) == 0;
 }
 
+/* Ports are promised to all tasks in the cluster specification. If one has others than before, only
+ * a new generation brings them to the others. */
 int engine_on_prepared(struct engine *e, uint32_t task, const uint16_t *ports, unsigned n,
                        int64_t now, struct err *err)
 {

@@ -35,6 +35,8 @@ static void engine_summary_do_end(struct writer *w, struct event *ev)
         w->bad = r;
 }
 
+/* Zero is what a missing field means, so most of them are left out: a summary has a line for each
+ * task. */
 static void put_number(struct event *ev, const char *key, int64_t v)
 {
     if (v != 0 && v <= SUMMARY_NUMBER_MAX && v >= -SUMMARY_NUMBER_MAX)
@@ -213,6 +215,8 @@ int engine_summary(const struct engine *e, const struct engine_facts *facts, int
     return w.bad;
 }
 
+/* The number of lines is the proof that the summary is whole: one that was cut off by a crash is
+ * passed over by its readers. */
 int engine_summary_end(struct buf *out, int64_t now)
 {
     const uint8_t *at = out->data, *stop = out->data + out->len;

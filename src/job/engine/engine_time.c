@@ -200,6 +200,7 @@ static const struct timer_entry *engine_time_due(struct engine *e, int64_t now)
     return e->heap && e->n_heap > 0 && e->heap->at <= now ? e->heap : NULL;
 }
 
+/* Each entry is taken off before it fires, because firing may set the same timer again. */
 int engine_on_time(struct engine *e, int64_t now, struct err *err)
 {
     const struct timer_entry *next;

@@ -1,4 +1,6 @@
-/* spec_keys.c - see spec_keys.h */
+/* spec_keys.c - the tables of everything that a job file can say: key, type, limits, option, help.
+ * One row feeds the reader of job files, the options of `run`, the JSON form, the schema and the
+ * manual, so they cannot differ. A new key is a row here and a field in spec.h. See spec_keys.h. */
 #include "job/spec/spec_keys.h"
 
 #include <inttypes.h>

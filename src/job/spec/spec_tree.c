@@ -51,7 +51,8 @@ static int spec_refuse(struct builder *b, size_t line, const char *what)
 }
 
 /* A new last element of the innermost container, or the root; NULL with the reason when there can
- * be none. Its line is that of its key. */
+ * be none. Its line is that of its key. Counted before it is made: a file of a few kilobytes cannot
+ * ask for gigabytes. */
 static int new_node(struct builder *b, size_t line, struct spec_node **ret)
 {
     struct spec_node *parent = b->depth ? b->open[b->depth - 1] : NULL;
@@ -89,6 +90,7 @@ static bool means_nothing(const yaml_event_t *e)
            (*s == '\0' || strcmp(s, "~") == 0 || strcasecmp(s, "null") == 0);
 }
 
+/* In a map every second scalar is a key, which is kept until its value comes. */
 static int add_scalar(struct builder *b, const yaml_event_t *e)
 {
     const char *s = (const char *)e->data.scalar.value;
