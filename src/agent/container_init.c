@@ -160,8 +160,9 @@ static void on_signals(struct init *x)
 }
 
 /* Until the task has ended, by itself or by us.
- * The agent is gone: everything is killed, and its descriptor is taken out of the poll, which would
- * otherwise return at once for ever. The loop goes on until the task's own end has been reaped. */
+ * When the agent is gone everything is killed, and its descriptor is taken out of the poll, which
+ * would otherwise return at once for ever. The loop goes on until the task's own end has been
+ * reaped. */
 static void container_init_watch(struct init *x)
 {
     struct pollfd fds[] = { { .fd = x->signals, .events = POLLIN },

@@ -215,8 +215,8 @@ static int add_sent(const struct spool *s, const struct strs *wanted, const json
     return r < 0 ? r : logfiles_move(saved, ret) < 0 ? err_oom(err) : 0;
 }
 
-/*     a master answers:  what is saved of tasks that moved, then what their agents send ──► one
- * list none does:         what is saved, and at last what NodeManagers have
+/*     a master answers: what is saved of tasks that moved, then what their agents send
+ *     none does:        what is saved, and at last what NodeManagers have
  *
  * The spool keeps its place when a master is replaced in the middle: what comes twice is dropped
  * there. */

@@ -66,7 +66,7 @@ static int read_not_submitted(struct yarn *y, bool killed)
 }
 
 /* The end as YARN reports it, for a log without one.
- * Only for a log without an end. YARN knows less than the log, so whatever its diagnostics say in
+ * YARN knows less than the log, so whatever its diagnostics say in
  * our own words (yarn_diagnostics.c) is taken first. */
 static int set_end(struct yarn *y)
 {

@@ -270,8 +270,8 @@ static bool wait_until(struct client_agent *b, int64_t ms)
     return !b->fiber;
 }
 
-/*     job ended: the master has told it to leave ──LEAVE_MS──► hang up ──END_MS──► kill
- * ──KILLED_MS──► else:      hang up at once
+/*     job ended:  it was told to leave ──LEAVE_MS──► hang up ──END_MS──► kill ──KILLED_MS──► done
+ *     otherwise:                                     hang up ──► the same
  *
  * A fiber that waits for an address and not for an agent is cancelled instead. Should even the kill
  * not help, the memory stays, as the fiber uses it. */

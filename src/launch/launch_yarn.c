@@ -342,8 +342,8 @@ static void note_expiry(const struct launching *l)
     launch_say_note(l, text);
 }
 
-/* After the submit nothing may fail the launch that the job does not need: sweeping old directories
- * goes on beside it. */
+/* With `keep` the job's credentials stay in memory for the agent beside the client, and are wiped
+ * as soon as client_agent_new() has its copy. */
 static int launch_submit(struct launching *l, int64_t began, struct err *err)
 {
     AUTO_FREE char *program = NULL;

@@ -127,7 +127,7 @@ static int read_on(void *arg, struct err *err)
 /* ---- the beginning ---- */
 
 /* The Welcome is the first message on a connection: an agent takes anything else for a broken
- * master. Only after it is the engine told, because what the engine then wants is sent right
+ * master. The engine hears of the agent after that, because what it then wants is sent right
  * behind. A restarted agent has none of its predecessor's tasks (engine_on_agent_again()); one that
  * came back has said in its Hello which of them live. */
 static void agents_serve_serve(struct agent_conn *a, struct channel *c)
@@ -159,8 +159,8 @@ static void agents_serve_serve(struct agent_conn *a, struct channel *c)
     (void)read_on(x, NULL);
 }
 
-/* A stranger has KEY_MS to prove that it knows the key, and is counted against its address when it
- * does not (wire/admission.h). */
+/* A stranger has KEY_MS to prove that it knows the key. Whoever does not is reported as refused,
+ * with its address (wire/admission.h). */
 static int agents_open_stream(struct master *m, struct sock *s, struct stream **ret,
                               struct err *err)
 {

@@ -181,6 +181,7 @@ static bool cache_may_go(const struct cache_entries *all, const struct app_dirs 
 
 /* Hides it first: a client that looks for it from now on uploads it again; one that found it just
  * before has marked it as used, and then it is put back.
+ *
  *     prune:   rename away ──► has its time changed? ──yes──► rename back
  *                                                   └─no ──► delete
  *     submit:  find ──► touch ── fails: it is gone, send it */

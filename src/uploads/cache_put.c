@@ -289,6 +289,7 @@ static int yield_to(struct cache_part *p, const char *path, struct err *err)
 }
 
 /* Gives it its name.
+ *
  *     make the directory ──► rename into it ──► done
  *              ▲                 ├─ it is there: same content ──► ours is removed, theirs is used
  *              └── 3 tries ◄─────┤              damaged, foreign ─► removed

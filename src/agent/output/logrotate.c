@@ -39,6 +39,7 @@ static bool is_due(const struct agent_task *t, int i)
 }
 
 /* Cuts off one piece; false when no other is to be tried now.
+ *
  *     copy the first piece (a thread) ──► is it still due? ──► cut it off the file
  *                                                    └─ no ──► drop the copy */
 static bool logrotate_cut(struct agent_task *t, int i)

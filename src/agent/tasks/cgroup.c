@@ -100,7 +100,7 @@ void cgroups_done(struct cgroups *g)
 
 /* Swap is switched off for the group, or the limit would only slow the task down; and the kernel
  * ends all of its processes together, because half a task is of no use. A directory that is there
- * already is an earlier agent's of the same task. */
+ * already was left by an earlier life of the same task. */
 bool cgroup_make(struct cgroups *g, const char *mount, const char *self, const char *name,
                  uint64_t limit, struct cgroup *ret)
 {

@@ -166,7 +166,7 @@ static void read_error_file(const struct agent_task *t, struct buf *out)
         buf_reset(out);
 }
 
-/* An abort that the task announced (PMI, or its socket) gives the exit code, whatever signal then
+/* An abort that the task announced (MPI_Abort, pmi.c) gives the exit code, whatever signal then
  * ended it. */
 static void finish_tell(struct agent_task *t, Agent__ExitedTask end)
 {

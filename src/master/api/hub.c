@@ -378,9 +378,9 @@ static void hub_note_size(struct follower *f, const Agent__OutputPiece *piece, u
 }
 
 /* One reader's share of a piece: what lies beyond its position, if the piece reaches back to it.
- *     piece          |----begin=======end----|
- *     reader           ^ at: takes the rest;  before begin: has missed something;  behind end: has
- * it
+ *
+ *     piece        |----begin=======end----|
+ *     reader at         between: takes the rest;  before: has missed something;  behind: has it
  *
  * A gap moves the reader forward, as what lies between is gone for good. */
 static bool offer(struct follower *f, const Agent__OutputPiece *piece)

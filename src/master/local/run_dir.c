@@ -70,8 +70,9 @@ static int keep_socket(struct run_dir *x, struct kept_socket *s, const char *nam
 }
 
 /* The directory, ours and locked; made where it is missing.
- * A directory that was removed can be made anew by anybody in /tmp: ours is used only if it is ours
- * and nobody else can write to it. The shared lock is what systemd-tmpfiles looks for. */
+ * After a cleaner has removed it, anybody can make one of that name in /tmp: it is used only if it
+ * belongs to us and nobody else can write to it. The shared lock is what systemd-tmpfiles looks
+ * for. */
 static int hold_directory(struct run_dir *x, struct err *err)
 {
     const char *run = x->m->opt->dir->run;

@@ -198,8 +198,8 @@ static int yarn_join_address(struct master *m, const char **ret, struct err *err
 
 /* ---- the end ---- */
 
-/* Nothing waits between this and yarn_stop(): first everything is told to end, then each is waited
- * for, so that their ends overlap. */
+/* First everything is told to end, and only then is each waited for (yarn_stop()), so that their
+ * ends overlap. */
 static void yarn_end(struct master *m)
 {
     registry_entry_end(m);

@@ -193,6 +193,7 @@ static int put_other(struct enrolled *x, struct err *err)
 }
 
 /* -EEXIST when another job has it.
+ *
  *     create ──exists──► whose? ──ours──► overwrite
  *                          └─ another's ──alive──► -EEXIST: the numbered name is tried
  *                                         └─ dead ─► remove, create */
