@@ -1,4 +1,6 @@
-/* dmlc_common.c - see dmlc_common.h */
+/* dmlc_common.c - the part of a translation that ydl-mx, dmlc-yarn, dmlc-submit and ydl-launch
+ * share: from a described job to the words of `ydl run`, with the attempts that dmlc-core allowed.
+ */
 #include "cmd/front/dmlc_common.h"
 
 /* ---- roles ---- */

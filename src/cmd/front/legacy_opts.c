@@ -1,4 +1,6 @@
-/* legacy_opts.c - see legacy_opts.h */
+/* legacy_opts.c - reads a command line as the older programs did: abbreviated names, values joined
+ * to their option, Java-style single dashes. The rows are those of cli/cli.h, so help and
+ * completion come from there; only the grammar is here. See legacy_opts.h. */
 #include "cmd/front/legacy_opts.h"
 #include "base/buf.h"
 

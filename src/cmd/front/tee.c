@@ -1,4 +1,5 @@
-/* tee.c - see tee.h */
+/* tee.c - copies standard error into a log file, as --log-file of the older programs promised. A
+ * child does the copying, so that what is printed while the program ends is in the file too. */
 #include "cmd/front/tee.h"
 #include "base/path.h"
 
