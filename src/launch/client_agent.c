@@ -136,7 +136,7 @@ static int start_process(struct client_agent *b, struct err *err)
     return proc_start(b->loop, &spec, &b->agent, err);
 }
 
-static int client_agent_start_agent(struct client_agent *b, struct err *err)
+static int client_agent_spawn(struct client_agent *b, struct err *err)
 {
     AUTO_FREE char *address = NULL;
     int r = ask_address(b, &address, err);
@@ -167,10 +167,10 @@ static void client_agent_last_line(const struct client_agent *b, char out[LAST_L
  * 0: it left in order, with the job. SUPERVISOR_AGAIN: it was killed, and another is started as a
  * NodeManager would. Any other code is its own decision, and starting it again would change
  * nothing. */
-static int client_agent_run_agent(struct client_agent *b, struct err *err)
+static int client_agent_run_once(struct client_agent *b, struct err *err)
 {
     char said[LAST_LINE_MAX];
-    int status = 0, code, r = client_agent_start_agent(b, err);
+    int status = 0, code, r = client_agent_spawn(b, err);
 
     if (r == 0)
         r = proc_wait(b->agent, LOOP_NEVER, &status);
@@ -202,7 +202,7 @@ static void client_agent_run(void *arg)
     int r = 1;
 
     while (r > 0 && !b->stopping)
-        r = client_agent_run_agent(b, &err);
+        r = client_agent_run_once(b, &err);
     if (r < 0 && r != -ECANCELED && !b->stopping)
         end_job(b, &err);
     b->fiber = NULL;

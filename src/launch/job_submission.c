@@ -314,7 +314,7 @@ static int make_launch(struct submission *x, Yarn__ContainerLaunchContext **ret,
 
 /* `handed` before the call: an answer that is lost may belong to a request that was carried out,
  * and undo() then has an application to take back. */
-static int submit_submit(struct submission *x, struct err *err)
+static int submit_now(struct submission *x, struct err *err)
 {
     const struct submit_options *o = x->o;
     AUTO_MESSAGE Yarn__ContainerLaunchContext *launch = NULL;
@@ -344,7 +344,7 @@ static int prepare(struct submission *x, struct err *err)
  * than writing them, and the master waits for them (master/yarn/master_container.c). */
 static int submit_hand_over(struct submission *x, struct err *err)
 {
-    static step_fn *const fns[] = { submit_submit, submit_write_job, submit_write_spec, write_key,
+    static step_fn *const fns[] = { submit_now, submit_write_job, submit_write_spec, write_key,
                                     note_uses };
 
     return run_together(x, fns, COUNT_OF(fns), err);

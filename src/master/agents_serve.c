@@ -130,7 +130,7 @@ static int read_on(void *arg, struct err *err)
  * master. The engine hears of the agent after that, because what it then wants is sent right
  * behind. A restarted agent has none of its predecessor's tasks (engine_on_agent_again()); one that
  * came back has said in its Hello which of them live. */
-static void agents_serve_serve(struct agent_conn *a, struct channel *c)
+static void agents_serve_one(struct agent_conn *a, struct channel *c)
 {
     struct agent_reader *x = calloc(1, sizeof(*x));
     struct err err = ERR_INIT;
@@ -209,7 +209,7 @@ void agents_serve(void *user, struct visitor *v, struct sock *s)
     }
     (void)snprintf(a->ip, sizeof(a->ip), "%s", sock_peer_ip(stream_sock(channel_stream(c))));
     a->channel = take(c);
-    agents_serve_serve(a, a->channel);
+    agents_serve_one(a, a->channel);
 }
 
 /* Waiting connections have no fiber to cancel; closing them calls on_more(), which sees `hung_up`

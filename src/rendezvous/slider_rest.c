@@ -60,8 +60,8 @@ static struct slider *slider_free(struct slider *s)
 }
 AUTO_DEFINE(slider, struct slider *, slider_free);
 
-static int slider_rest_slider_start(const struct rendezvous_options *opt, void **ret, int *ret_port,
-                                    struct err *err)
+static int slider_rest_on_start(const struct rendezvous_options *opt, void **ret, int *ret_port,
+                                struct err *err)
 {
     AUTO(slider) struct slider *s = calloc(1, sizeof(*s));
     struct http_server_options o = {
@@ -86,7 +86,7 @@ static int slider_rest_slider_start(const struct rendezvous_options *opt, void *
     return 0;
 }
 
-static void slider_rest_slider_stop(void *server)
+static void slider_rest_on_stop(void *server)
 {
     (void)slider_free(server);
 }
@@ -94,5 +94,5 @@ static void slider_rest_slider_stop(void *server)
 const struct server_row server_slider = { .bit = 8,
                                           .name = "slider",
                                           .lasts = true,
-                                          .start = slider_rest_slider_start,
-                                          .stop = slider_rest_slider_stop };
+                                          .start = slider_rest_on_start,
+                                          .stop = slider_rest_on_stop };

@@ -135,7 +135,7 @@ int export_copy(struct export *x, const char *from, struct fs *fs, const char *t
 /* ---- results ---- */
 
 /* Tasks that run in the same directory have the same results there. */
-static bool export_event_dedup_seen(const struct agent *a, size_t i, const char *from)
+static bool export_named_before(const struct agent *a, size_t i, const char *from)
 {
     for (size_t k = 0; k < i; k++)
         if (str_eq(a->tasks.v[k]->prep.work, a->tasks.v[i]->prep.work))
@@ -187,7 +187,7 @@ static void save_result(struct export *x, const Agent__Result *m)
         const struct agent_task *t = a->tasks.v[i];
         AUTO_FREE char *from = NULL;
 
-        if (export_event_dedup_seen(a, i, m->from) || (!*m->from && !t->prep.out))
+        if (export_named_before(a, i, m->from) || (!*m->from && !t->prep.out))
             continue;
         from = *m->from ? path_join(t->prep.work, m->from) : strdup(t->prep.out);
         if (from)

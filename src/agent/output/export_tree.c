@@ -309,8 +309,7 @@ static void export_tree_give_up(struct copy *c)
         (void)fs_delete(c->fs, c->tmp, true, NULL);
 }
 
-static int export_tree_copy_tree(struct copy *c, const char *label, uint64_t *ret_bytes,
-                                 struct err *err)
+static int export_tree_copy(struct copy *c, const char *label, uint64_t *ret_bytes, struct err *err)
 {
     struct listing l = { c, err };
     int r = work_run(c->x->agent->loop, export_tree_list_all, &l);
@@ -335,7 +334,7 @@ void export_tree(struct export *x, const char *from, const char *label, struct s
     struct err err = ERR_INIT;
     uint64_t bytes = 0;
 
-    if (export_tree_copy_tree(&c, label, &bytes, &err) < 0) {
+    if (export_tree_copy(&c, label, &bytes, &err) < 0) {
         export_failed(x, s, &err);
     } else {
         s->files += c.files.n;

@@ -99,7 +99,7 @@ static int run_do_work(struct job_call *x, struct err *err)
     return r;
 }
 
-static int run_run(struct cli *c, struct err *err)
+static int run_verb(struct cli *c, struct err *err)
 {
     return job_run_plain(c, run_do_work, err);
 }
@@ -194,5 +194,5 @@ const struct cli_verb verb_run = {
     .examples = examples,
     .sections = sections,
     .lacks = OPTIONS_LEAVE,
-    .run = run_run,
+    .run = run_verb,
 };

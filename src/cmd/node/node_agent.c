@@ -32,7 +32,7 @@ struct run {
     struct err *err;
 };
 
-static int node_agent_run_agent(void *arg)
+static int node_agent_work(void *arg)
 {
     struct run *r = arg;
 
@@ -53,8 +53,8 @@ static int node_agent_run(struct cli *c, struct err *err)
     if ((args->join != NULL) + args->container + (args->client != NULL) != 1)
         return cli_bad(err, "one of --join, --container and --client is needed");
     if (args->join)
-        return node_agent_run_agent(&r);
-    return supervisor_run(node_agent_run_agent, &r, args->container ? "." : NULL, err);
+        return node_agent_work(&r);
+    return supervisor_run(node_agent_work, &r, args->container ? "." : NULL, err);
 }
 
 const struct cli_verb verb_node_agent = {

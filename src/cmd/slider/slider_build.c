@@ -382,8 +382,8 @@ static int say_built(const struct slider *s, const char *done)
 }
 
 /* The definition, and with `start` its first job; what fails leaves nothing. */
-static int slider_build_build(struct slider *s, bool start, struct slider_package *p,
-                              struct slider_docs *d, struct err *err)
+static int slider_build_app(struct slider *s, bool start, struct slider_package *p,
+                            struct slider_docs *d, struct err *err)
 {
     int r;
 
@@ -414,7 +414,7 @@ static int build_and(struct slider *s, bool start, struct err *err)
 {
     struct slider_package p = { 0 };
     struct slider_docs d = { 0 };
-    int r = slider_build_build(s, start, &p, &d, err);
+    int r = slider_build_app(s, start, &p, &d, err);
 
     slider_package_done(&p);
     slider_docs_done(&d);

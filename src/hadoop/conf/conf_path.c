@@ -396,8 +396,8 @@ static int land(const struct conf *c, const char *text, struct parts *p, struct 
 }
 
 /* Scheme, authority and absolute path, before any mount table. */
-static int conf_path_read_path(const struct conf *c, const char *text, const char *user,
-                               struct parts *p, struct err *err)
+static int conf_path_parse(const struct conf *c, const char *text, const char *user,
+                           struct parts *p, struct err *err)
 {
     int r;
 
@@ -417,7 +417,7 @@ int conf_mounts(const struct conf *c, const char *text, const char *user, struct
     AUTO(parts) struct parts p = { 0 };
     AUTO_FREE char *table = NULL;
     size_t before = ret->n;
-    int r = conf_path_read_path(c, text, user, &p, err);
+    int r = conf_path_parse(c, text, user, &p, err);
 
     *ret_path = NULL;
     if (r < 0 || !str_eq(p.scheme, "viewfs"))
@@ -434,7 +434,7 @@ int conf_path(const struct conf *c, const char *text, const char *user, struct f
               struct err *err)
 {
     AUTO(parts) struct parts p = { 0 };
-    int r = conf_path_read_path(c, text, user, &p, err);
+    int r = conf_path_parse(c, text, user, &p, err);
 
     if (r == 0)
         r = land(c, text, &p, err);

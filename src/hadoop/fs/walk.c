@@ -128,7 +128,7 @@ static int add_if_there(struct walk *w, const char *path, struct err *err)
 
 /*     "/logs/?/out.txt" ──► "/" ──► list /logs: "?" ──► append "out.txt" ──► which of them exist?
  * Only components with wildcards cost a listing, the names in between nothing. */
-static int walk_walk(struct walk *w, const char *pattern, struct err *err)
+static int walk_dir(struct walk *w, const char *pattern, struct err *err)
 {
     const char *p = pattern + strspn(pattern, "/");
     bool done = false;
@@ -184,7 +184,7 @@ int fs_glob(struct fs *fs, const char *pattern, struct fs_entries *ret, struct e
     for (size_t i = 0; i < patterns.n && r == 0; i++) {
         struct walk w = { .fs = fs, .found = &found };
 
-        r = walk_walk(&w, patterns.v[i], err);
+        r = walk_dir(&w, patterns.v[i], err);
     }
     if (r < 0)
         return r;

@@ -42,7 +42,7 @@ static int choose_format(struct hdfs_writer *w, const struct fs_create *options,
 
 /* ---- the call ---- */
 
-/* The NameNode's create_create() on a fiber of its own, which outlives a cancelled caller for a
+/* The NameNode's create_file() on a fiber of its own, which outlives a cancelled caller for a
  * moment: the file may exist by now, and whoever has the answer knows that it is ours to delete. */
 struct create_call {
     struct hdfs *fs;
@@ -114,7 +114,7 @@ static int create_make_parent(struct hdfs_writer *w, struct err *err)
     return dir ? hdfs_mkdirs(w->fs, dir, FS_MODE_DEFAULT, true, err) : err_oom(err);
 }
 
-static int create_create(struct hdfs_writer *w, const struct fs_create *options, struct err *err)
+static int create_file(struct hdfs_writer *w, const struct fs_create *options, struct err *err)
 {
     Hdfs__CreateRequest request = HDFS__CREATE_REQUEST__INIT;
     Hdfs__Permission masked = HDFS__PERMISSION__INIT, unmasked = HDFS__PERMISSION__INIT;
@@ -209,7 +209,7 @@ void writer_delete(struct hdfs_writer *w)
 
 static int open_writer(struct hdfs_writer *w, const struct fs_create *options, struct err *err)
 {
-    int r = create_create(w, options, err);
+    int r = create_file(w, options, err);
 
     if (r < 0)
         return r;

@@ -61,7 +61,7 @@ static int dup_secret(struct view secret, struct block_secret *ret)
 }
 
 /* Both forms into both results; `secret` may be NULL. */
-static int block_read_block(struct view v, struct ident *ident, struct block_secret *secret)
+static int block_read_ident(struct view v, struct ident *ident, struct block_secret *secret)
 {
     Hdfs__BlockTokenSecret *m = NULL;
     struct fields f = { 0 };
@@ -98,7 +98,7 @@ static int block_read_block(struct view v, struct ident *ident, struct block_sec
 
 int block_parse(struct view v, struct ident *ret)
 {
-    return block_read_block(v, ret, NULL);
+    return block_read_ident(v, ret, NULL);
 }
 
 void block_secret_done(struct block_secret *s)
@@ -119,7 +119,7 @@ int ident_block_secret(const void *p, size_t n, struct block_secret *ret, struct
     *ret = found;
     if (n == 0)
         return 0;
-    r = block_read_block(view_of(p, n), &i, &found);
+    r = block_read_ident(view_of(p, n), &i, &found);
     if (r < 0) {
         block_secret_done(&found);
         return r == -EBADMSG ? err_set(err, r, "an identifier of %zu bytes that cannot be read", n)

@@ -210,7 +210,7 @@ static int credentials_read_head(struct parse *p, int *ret_version)
     return p->v.bad ? truncated(p) : 0;
 }
 
-static int parse_parse(struct parse *p)
+static int parse_token(struct parse *p)
 {
     int version = 0, r;
 
@@ -234,7 +234,7 @@ static int parse_named(const char *name, const void *data, size_t n, struct cred
         return r;
     p.v = view_of(p.start, n);
     p.out = c;
-    r = parse_parse(&p);
+    r = parse_token(&p);
     if (r < 0)
         return r;
     *ret = take(c);

@@ -61,7 +61,7 @@ static int keytab_watch_step(struct keytab_watch *w, struct err *err)
 
 /* Each failure is in the log; people read the first of a row, and that it is over. The job goes on
  * in any case, as the tokens it has are still good for a while. */
-static void keytab_watch_run_watch(void *arg)
+static void keytab_watch_loop(void *arg)
 {
     struct keytab_watch *w = arg;
     struct loop *l = w->m->loop;
@@ -110,7 +110,7 @@ int keytab_watch_start(struct master *m, struct err *err)
     w->due = loop_in(m->loop, at > 0 ? at : 0);
     if (c->tokens_ms > 0)
         keytab_watch_plan(w, c->tokens_ms);
-    r = fiber_start(m->loop, keytab_watch_run_watch, w, &w->fiber, err);
+    r = fiber_start(m->loop, keytab_watch_loop, w, &w->fiber, err);
     if (r < 0)
         free(w);
     else

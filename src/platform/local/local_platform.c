@@ -375,7 +375,7 @@ static void local_platform_release(struct platform *base, uint32_t slot)
 
 /* First patience, then SIGKILL, then five seconds for the kernel; what is left after that are
  * strays, which are ours to end as a child subreaper. */
-static int local_platform_close_platform(struct platform *base, int64_t deadline, struct err *err)
+static int local_platform_on_close(struct platform *base, int64_t deadline, struct err *err)
 {
     struct local *p = (struct local *)base;
     int r = 0;
@@ -397,7 +397,7 @@ static int local_platform_close_platform(struct platform *base, int64_t deadline
     return 0;
 }
 
-static struct platform *local_platform_free_platform(struct platform *base)
+static struct platform *local_platform_on_free(struct platform *base)
 {
     struct local *p = (struct local *)base;
     struct agent_proc *next;
@@ -423,8 +423,8 @@ static const struct platform_ops local_ops = {
     .ask = local_platform_ask,
     .release = local_platform_release,
     .agent_gone = local_platform_agent_gone,
-    .close = local_platform_close_platform,
-    .free = local_platform_free_platform,
+    .close = local_platform_on_close,
+    .free = local_platform_on_free,
 };
 
 /* Agents for one machine: enough for all tasks it could get, by our limit and the system's. */
