@@ -128,7 +128,8 @@ void leave_clean(struct agent *a, bool master_gone)
     report_flush(a);
     if (a->link.channel && channel_flush(a->link.channel, loop_in(a->loop, END_MS), NULL) < 0)
         a->leave.untold = a->leave.unsaved;
-    (void)fiber_sleep(a->loop, 1); /* a master that died while we were blocked is noticed here */
+    if (a->leave.unsaved) /* a master that died while we were blocked is noticed here */
+        (void)fiber_sleep(a->loop, 1);
     if (!a->link.channel)
         a->leave.untold = a->leave.unsaved; /* it may not have passed it on */
     for (size_t i = 0; i < a->tasks.n; i++) {
