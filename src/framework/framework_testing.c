@@ -40,10 +40,9 @@ int job_read(struct job *j, const char *file, const char *text)
     return r == 0 ? spec_check(&j->spec, &j->faults) : r;
 }
 
-void job_plan(struct job *j, const char *text)
+/* Fails the test unless all was well so far. */
+static void make_plan(struct job *j, int r)
 {
-    int r = job_read(j, NULL, text);
-
     if (r < 0 && r != -ENOMEM)
         print_message("%s\n", job_faults(j));
     assert_int_equal(r, 0);
@@ -59,6 +58,26 @@ void job_plan(struct job *j, const char *text)
         .server_port = plan_places_next_port(j->places),
         .cache = j->cache,
     };
+}
+
+void job_plan(struct job *j, const char *text)
+{
+    make_plan(j, job_read(j, NULL, text));
+}
+
+void job_receive(struct job *j, const struct spec *sent)
+{
+    AUTO_BUF text = { .max = SPEC_FILE_MAX };
+    int r;
+
+    spec_init(&j->spec);
+    assert_int_equal(spec_print(sent, &text, NULL), 0);
+    r = spec_parse("spec.json", text.data, text.len, &j->spec, &j->faults);
+    if (r == 0)
+        r = framework_find(j->spec.framework, &j->framework, NULL);
+    if (r == 0)
+        r = spec_check(&j->spec, &j->faults);
+    make_plan(j, r);
 }
 
 void job_done(struct job *j)

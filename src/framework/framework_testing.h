@@ -18,6 +18,9 @@ int job_read(struct job *j, const char *file, const char *text);
 /* The same, with a plan that has made-up addresses. Fails the test unless all is well. */
 void job_plan(struct job *j, const char *text);
 
+/* The plan that a master makes of what `sent` travels as: read and checked, not completed. */
+void job_receive(struct job *j, const struct spec *sent);
+
 void job_done(struct job *j);
 static inline void auto_job_(struct job *j)
 {

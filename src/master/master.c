@@ -31,9 +31,10 @@ static int master_copy_text(const json_t *facts, const char *key, char **ret, st
     return *ret ? 0 : err_oom(err);
 }
 
-/* The client has completed and checked the same spec. Since then it was a file on a disk or in
- * HDFS, and what comes from a file is hostile until it is parsed. One fault is enough for the
- * message: the user saw all of them when the job was submitted. */
+/* The client has completed the job and checked it; what it wrote says everything that a framework
+ * would fill in. Since then it was a file on a disk or in HDFS, and what comes from a file is
+ * hostile until it is checked: a cycle of roles would wait forever, a huge count take all memory.
+ * One fault is enough for the message: the user saw all of them when the job was submitted. */
 static int read_spec(struct master *m, struct err *err)
 {
     struct spec_faults faults = { 0 };
@@ -46,8 +47,6 @@ static int read_spec(struct master *m, struct err *err)
     r = spec_parse("spec.json", text.data, text.len, &m->spec, &faults);
     if (r == 0)
         r = framework_find(m->spec.framework, &m->framework, err);
-    if (r == 0)
-        r = framework_complete(m->framework, &m->spec, &faults);
     if (r == 0)
         r = spec_check(&m->spec, &faults);
     if (r < 0 && faults.lines.n > 0)

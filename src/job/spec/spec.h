@@ -139,7 +139,6 @@ struct spec_role {
     int side;      /* 1: its end does not matter; 0: it does; -1: not said (the framework knows) */
     int decides;   /* 1: the job succeeds when all such tasks have; -1: not said */
     int ports;     /* ports of each task; -1: not said (the framework knows) */
-    bool provided; /* set by the framework: it brings the command, so an empty one is no fault */
     int line;      /* where it stands in the file; 0 from flags */
 };
 

@@ -191,16 +191,11 @@ static int spec_check_job(struct spec_checker *c)
  * of it, instead of one for each role. */
 static bool spec_check_runs_nothing(const struct spec *s)
 {
-    bool lacks = false;
+    bool runs = s->command.n > 0;
 
-    for (size_t i = 0; i < s->n_roles; i++) {
-        const struct spec_role *role = &s->roles[i];
-
-        if (role->count && !role->provided && role->command.n)
-            return false;
-        lacks = lacks || (role->count && !role->provided);
-    }
-    return lacks && s->command.n == 0;
+    for (size_t i = 0; i < s->n_roles; i++)
+        runs = runs || (s->roles[i].count && s->roles[i].command.n);
+    return !runs;
 }
 
 static int spec_check_say_nothing(struct spec_checker *c)
@@ -230,7 +225,7 @@ static int check_missing(struct spec_checker *c)
         const struct spec_role *role = &c->s->roles[i];
 
         c->role = role;
-        if (role->count && role->command.n == 0 && c->s->command.n == 0 && !role->provided)
+        if (role->count && role->command.n == 0 && c->s->command.n == 0)
             r = spec_check_fault(c, "command", "the role has no command, and neither has the job");
         deciders += role->side != 1 && role->decides != 0;
         deciding_tasks += role->side != 1 && role->decides != 0 ? role->count : 0;

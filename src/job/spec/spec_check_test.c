@@ -348,18 +348,6 @@ static void values_set_by_hand_are_checked_too(void **state)
                                "roles.w.restart.max: '-7' is out of range (0 to 1000000)");
 }
 
-static void a_role_whose_command_the_framework_brings_needs_none(void **state)
-{
-    AUTO_SPEC_FAULTS f = { 0 };
-    AUTO_SPEC s = { 0 };
-
-    (void)state;
-    spec_init(&s);
-    assert_int_equal(spec_add_role(&s, "w", NULL), 0);
-    s.roles[0].provided = true;
-    assert_int_equal(spec_check(&s, &f), 0);
-}
-
 /* A text of `n` bytes. */
 static char *long_text(size_t n)
 {
@@ -429,7 +417,6 @@ int main(void)
         cmocka_unit_test(what_is_missing_is_said_when_all_else_is_right),
         cmocka_unit_test(mistakes_of_the_file_and_of_the_check_are_said_together),
         cmocka_unit_test(values_set_by_hand_are_checked_too),
-        cmocka_unit_test(a_role_whose_command_the_framework_brings_needs_none),
         cmocka_unit_test(environments_beyond_the_systems_limits_are_refused),
         cmocka_unit_test(a_list_of_hosts_that_cannot_fit_is_foreseen),
     };
