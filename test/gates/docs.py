@@ -12,6 +12,11 @@ PLACE = re.compile(r"`((?:src|test|tools|doc|fuzz|bench|man|proto|cmake)/[\w./-]
 PLACEHOLDER = re.compile(r"\b[A-Z]{3,}\b")  # fuzz/NAME.c
 PICTURE = "doc/developer/architecture.md"
 ROW = re.compile(r'\br(\d+)\["([^"]+)"\]')  # r0["base"] of its Mermaid diagram
+STATES = "src/job/engine/state.c"
+STATE_TABLE = re.compile(r"^static const uint8_t (task|job)_table\b.*?^};", re.MULTILINE | re.DOTALL)
+STATE_CELL = re.compile(r"\[(?:TASK|JOB)_(\w+)\]\s*=\s*(?:\{|TO\((?:TASK|JOB)_(\w+)\))")
+STATE_VERB = re.compile(r"\[((?:TASK|JOB)_EV_\w+)\] = \"([^\"]+)\"")
+ARROW = re.compile(r"^\s*([A-Z]+) --> ([A-Z]+): (.+?)\s*$", re.MULTILINE)
 
 
 def check(tree: Tree):
@@ -30,6 +35,7 @@ def check(tree: Tree):
                 if not PLACEHOLDER.search(m.group(1)) and not (tree.root / m.group(1)).exists():
                     yield f"{path}:{n}: names '{m.group(1)}', which is not there"
     yield from _layers(tree)
+    yield from _states(tree)
     yield from _help(tree)
     yield from _ci(tree)
 
@@ -48,6 +54,33 @@ def _layers(tree: Tree):
     for i in sorted(drawn.keys() | wanted.keys(), key=int) if drawn is not None else ():
         if drawn.get(i) != wanted.get(i):
             yield f"{PICTURE}:1: row r{i} of its diagram is '{drawn.get(i)}', in layers.py '{wanted.get(i)}'"
+
+
+def _arrows(text: str) -> set[tuple[str, str, str]]:
+    """Every (state, next state, event) of the two tables in state.c."""
+    verbs, found = dict(STATE_VERB.findall(text)), set()
+    for table in STATE_TABLE.finditer(text):
+        state = None
+        for name, after in STATE_CELL.findall(table.group(0)):
+            if not name.startswith("EV_"):
+                state = name
+            elif after:  # not LATE
+                found.add((state, after, verbs[f"{table.group(1).upper()}_{name}"]))
+    return found
+
+
+def _states(tree: Tree):
+    """The pictures of a task's and a job's states are the tables in state.c. Others are not compared."""
+    if PICTURE not in tree.paths or STATES not in tree.paths:
+        return
+    text = tree.text(PICTURE)
+    start = text.find("**A task:**")
+    drawn = set(ARROW.findall(text[start:text.find("**A slot**", start)]))
+    wanted = _arrows(tree.text(STATES))
+    for state, after, event in sorted(wanted - drawn):
+        yield f"{PICTURE}:1: no arrow '{state} --> {after}: {event}', which state.c has"
+    for state, after, event in sorted(drawn - wanted):
+        yield f"{PICTURE}:1: arrow '{state} --> {after}: {event}', which state.c does not have"
 
 
 def _help(tree: Tree):
@@ -69,8 +102,19 @@ def _ci(tree: Tree):
 _GOOD = {"Makefile": "all: ## builds\n\ttrue\ncheck: all ## tests\n\ttrue\n",
          "README.md": "`make` and `make check`, [here](doc/a.md), `doc/a.md`, `fuzz/NAME.c`\n", "doc/a.md": "x\n",
          ".ci/run": "#!/bin/sh\nexec make check\n"}
+_TABLE = """\
+static const char *const job_verbs[] = { [JOB_EV_END] = "ended" };
+static const uint8_t job_table[JOB_STATES_][JOB_EVENTS_] = {
+    [JOB_NEW] = { [JOB_EV_END] = TO(JOB_DONE), [JOB_EV_TWICE] = LATE },
+};
+"""
+_DRAWN = "".join(f'r{i}["{" · ".join(row)}"]\n' for i, row in enumerate(LAYERS)) + "**A task:**\n"
 SAMPLES = (
     (_GOOD, None),
+    (_GOOD | {STATES: _TABLE, PICTURE: _DRAWN + "NEW --> DONE: ended\n**A slot**"}, None),
+    (_GOOD | {STATES: _TABLE, PICTURE: _DRAWN + "**A slot**"}, "no arrow 'NEW --> DONE: ended'"),
+    (_GOOD | {STATES: _TABLE, PICTURE: _DRAWN + "NEW --> DONE: ended\nDONE --> NEW: again\n**A slot**"},
+     "arrow 'DONE --> NEW: again', which state.c does not"),
     (_GOOD | {"doc/a.md": "run `make checks`\n"}, "'make checks'"),
     (_GOOD | {"doc/a.md": "    make nothing\n"}, None),
     (_GOOD | {"doc/a.md": "```\nmake nothing\n```\n"}, "'make nothing'"),
