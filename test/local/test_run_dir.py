@@ -4,6 +4,7 @@ somebody removes that."""
 import json
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,22 @@ def test_a_removed_run_directory_is_made_again(local):
     assert status(local, job)["state"] == "KILLED"
     local.wait_for(lambda: not run.exists(), "it is removed")
     assert "they were put back" in (local.jobs()[-1] / "master.log").read_text()
+
+
+def test_agents_that_end_as_they_begin_are_not_started_without_a_pause(local):
+    """Each needs a file of the run directory, and would end and be replaced a thousand times before
+    that is put back."""
+    job = submit(local, "--restart", "task")
+    first = local.tasks("sleep 1000")
+    agent = local.find("ydl-node agent")
+    remove(run_of(local))
+    for pid in agent:
+        os.kill(pid, signal.SIGKILL)
+    local.wait_for(lambda: local.tasks("sleep 1000") not in ([], first), "it was started again")
+    told = local.run("events", "--json", job, check=0).stdout.splitlines()
+    lost = [line for line in told if b'"event":"agent"' in line and b'"state":"lost"' in line]
+    assert 1 <= len(lost) <= 5
+    local.run("stop", job, check=0)
 
 
 def test_a_removed_run_directory_does_not_disturb_an_attached_client(local):

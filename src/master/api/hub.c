@@ -168,12 +168,17 @@ int hub_grow_feeds(struct master *m)
     return 0;
 }
 
+bool hub_has_files(const struct master *m)
+{
+    return !m->platform || !m->platform->ops->apart;
+}
+
 /* A file of its own on each machine; on one machine all agents write to the same. */
 static bool has_moved(const struct master *m, uint32_t task)
 {
     const struct feed *d = &m->hub->feeds[task];
 
-    return d->started && d->agent != engine_task(m->engine, task)->agent && m->platform->ops->apart;
+    return d->started && d->agent != engine_task(m->engine, task)->agent && !hub_has_files(m);
 }
 
 /* `seen` is the farthest byte that any reader could know of: what follows on the new machine begins
@@ -315,10 +320,12 @@ void hub_task_ended(struct master *m, uint32_t task, uint64_t out_bytes, uint64_
         cond_wake_all(&f->wake);
 }
 
+/* An agent that is killed may have started a task that we did not hear of: on one machine its files
+ * are here, if there are any. */
 void hub_task_lost(struct master *m, uint32_t task)
 {
     if (hub_grow_feeds(m) == 0)
-        m->hub->feeds[task].lost = m->hub->feeds[task].started;
+        m->hub->feeds[task].lost = m->hub->feeds[task].started || hub_has_files(m);
 }
 
 /* ---- pieces ---- */

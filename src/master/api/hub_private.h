@@ -54,6 +54,8 @@ struct follower {
 
 #define HUB_FAR (UINT64_MAX / 2)
 
+/* Are the files of all tasks on this machine? */
+bool hub_has_files(const struct master *m);
 int hub_grow_feeds(struct master *m);
 int hub_grow_places(struct follower *f, struct err *err);
 /* The agent goes back (or on) to where this reader is. */

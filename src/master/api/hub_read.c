@@ -61,7 +61,7 @@ static bool owes(struct follower *f, uint32_t task)
     struct place *at = &f->places[task];
     bool more = false;
 
-    if (!at->wanted || !d->started)
+    if (!at->wanted || !(d->started || d->lost))
         return false;
     if (d->lost) {
         for (int s = OUT; s < STREAMS; s++)
@@ -90,10 +90,9 @@ static bool owes_any(struct follower *f)
  * That is among what was saved, if anywhere. */
 static bool lacks_stream(const struct follower *f, uint32_t task, int stream)
 {
-    const struct master *m = f->master;
-    const struct feed *d = &m->hub->feeds[task];
+    const struct feed *d = &f->master->hub->feeds[task];
 
-    if (!m->platform || !m->platform->ops->apart)
+    if (hub_has_files(f->master))
         return false; /* the files are here, and were read */
     return f->places[task].wanted && d->started && d->lost && hub_wants(f, stream) &&
            (!d->ended || f->places[task].at[stream] < d->size[stream]);

@@ -191,6 +191,33 @@ static int follow_lost(void *arg)
     return 0;
 }
 
+/* Its agent was killed between the start and the word of it. */
+static int follow_unheard(void *arg)
+{
+    static const char line[] = "one\n";
+    struct desk *d = arg;
+    struct platform_ops ops = { 0 };
+    struct platform platform = { .ops = &ops };
+    AUTO_FREE char *path = path_join(d->dir, "w-0.out");
+
+    open_master(d);
+    d->m.platform = &platform;
+    d->m.paths.logs = d->dir;
+    d->m.ended = true;
+    d->follow = (struct follow_options){ .follow = true, .logs = true, .out = true, .err = true };
+    assert_int_equal(path_write(path, line, strlen(line), 0600, NULL), 0);
+    ops.apart = true; /* nobody knows whether it was started; there is no such file here */
+    hub_task_lost(&d->m, 0);
+    read_all(d);
+    assert_int_equal(d->got.len, 0);
+    ops.apart = false;
+    hub_task_lost(&d->m, 0);
+    read_all(d);
+    assert_non_null(memmem(d->got.data, d->got.len, line, strlen(line)));
+    close_master(d);
+    return 0;
+}
+
 /* Nobody is there to be asked. */
 static int read_silent(void *arg)
 {
@@ -254,6 +281,12 @@ static void a_stream_that_lacks_output_of_a_lost_agent_has_no_end(void **state)
     on_desk(follow_lost);
 }
 
+static void output_of_a_task_that_was_started_unheard_is_read_where_its_files_are(void **state)
+{
+    (void)state;
+    on_desk(follow_unheard);
+}
+
 static void who_asks_for_output_of_a_silent_agent_is_told_what_is_missing(void **state)
 {
     (void)state;
@@ -265,6 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reader_gets_records_of_every_length),
         cmocka_unit_test(a_stream_that_lacks_output_of_a_lost_agent_has_no_end),
+        cmocka_unit_test(output_of_a_task_that_was_started_unheard_is_read_where_its_files_are),
         cmocka_unit_test(who_asks_for_output_of_a_silent_agent_is_told_what_is_missing),
     };
 

@@ -25,13 +25,23 @@
 #define MINDED_MS 4000
 #define MINDED_PAUSE_MS 20
 #define LEAVE_MS 2000 /* for an agent without work, before it is killed */
+#define SHORT_MS 1000 /* what an agent lives at least that did not end of how it was started */
+#define PAUSE_MS 500  /* before the third agent of a place when two lived shorter, then doubled */
+#define PAUSE_DOUBLED 4
 
 struct agent_proc {
     struct local *local;
     struct agent_proc *next;
     uint32_t number, place;
+    int64_t since;
     struct proc *proc;
     bool ended;
+};
+
+struct agent_place {
+    struct agent_proc *agent; /* or NULL */
+    unsigned short_lived;     /* agents, one after the other */
+    int64_t next;             /* the next one is not started before this time */
 };
 
 struct seat {       /* of a slot */
@@ -48,7 +58,7 @@ struct local {
     struct platform base;
     struct local_options opt;
     struct agent_proc *agents;
-    struct agent_proc **places; /* the agent in each, or NULL */
+    struct agent_place *places;
     uint32_t n_places, nodes, next_number, living;
     struct seat **seats; /* by slot */
     uint32_t n_seats, n_pending;
@@ -125,6 +135,22 @@ static void forget_proc(struct agent_proc *a)
     free(a);
 }
 
+/* One that was killed is replaced at once. Where agents end as soon as they begin, whatever the
+ * reason, each end costs records in the log, and they are started ever more rarely. */
+static void leave_place(struct local *p, const struct agent_proc *a)
+{
+    struct agent_place *place = &p->places[a->place];
+    unsigned twice;
+
+    place->agent = NULL;
+    if (loop_now(p->opt.loop) - a->since >= SHORT_MS)
+        place->short_lived = 0;
+    else if (++place->short_lived > 1) {
+        twice = place->short_lived - 2 < PAUSE_DOUBLED ? place->short_lived - 2 : PAUSE_DOUBLED;
+        place->next = loop_in(p->opt.loop, PAUSE_MS << twice);
+    }
+}
+
 /* Its end, however it came. */
 static void bury_agent(void *arg)
 {
@@ -137,8 +163,8 @@ static void bury_agent(void *arg)
     if (r < 0)
         (void)proc_signal_group(a->proc, SIGKILL); /* we are being ended ourselves */
     a->ended = true;
-    if (p->places[a->place] == a)
-        p->places[a->place] = NULL;
+    if (p->places[a->place].agent == a)
+        leave_place(p, a);
     a->proc = proc_free(a->proc);
     (void)snprintf(text, sizeof(text), "agent %u ended with code %d", a->number,
                    proc_exit_code(status));
@@ -203,7 +229,9 @@ static int local_platform_start_agent(struct local *p, uint32_t place, struct er
 
     if (!a)
         return err_oom(err);
-    *a = (struct agent_proc){ .local = p, .number = ++p->next_number, .place = place };
+    *a = (struct agent_proc){
+        .local = p, .number = ++p->next_number, .place = place, .since = loop_now(p->opt.loop)
+    };
     r = start_proc(p, a, err);
     if (r == 0)
         r = proc_on_end(a->proc, on_agent_end, a);
@@ -214,7 +242,7 @@ static int local_platform_start_agent(struct local *p, uint32_t place, struct er
     }
     a->next = p->agents;
     p->agents = a;
-    p->places[place] = a;
+    p->places[place].agent = a;
     p->living++;
     return 0;
 }
@@ -273,17 +301,24 @@ static int grant(struct local *p, uint32_t slot, struct err *err)
     uint32_t place = local_platform_place_of(p, slot);
     int r = find_room(p, s, err);
 
-    if (r == 0 && !p->places[place])
+    if (r == 0 && !p->places[place].agent)
         r = local_platform_start_agent(p, place, err);
-    if (r < 0 || !p->places[place]) {
+    if (r < 0 || !p->places[place].agent) {
         local_platform_vacate(p, s);
         return r;
     }
     s->pending = false;
     p->n_pending--;
-    s->agent = p->places[place]->number;
+    s->agent = p->places[place].agent->number;
     p->base.on.on_granted(p->base.on.user, slot, s->agent, s->gpus, s->n_gpus);
     return 0;
+}
+
+static bool is_pausing(const struct local *p, uint32_t slot)
+{
+    const struct agent_place *place = &p->places[local_platform_place_of(p, slot)];
+
+    return !place->agent && loop_now(p->opt.loop) < place->next;
 }
 
 /* The reason for waiting is reported once, until something can be granted again. */
@@ -293,7 +328,7 @@ static void grant_all(struct local *p)
         struct err err = ERR_INIT;
         int r;
 
-        if (!p->seats[i] || !p->seats[i]->pending)
+        if (!p->seats[i] || !p->seats[i]->pending || is_pausing(p, i))
             continue;
         r = grant(p, i, &err);
         if (r == 0) {
