@@ -7,6 +7,24 @@
 
 #define COMPARE_BYTES (64 * KIB)
 
+static bool state_is_one_of(const json_t *task, const char *const *states)
+{
+    const char *state = format_text(task, "state");
+
+    while (*states && !str_eq(state, *states))
+        states++;
+    return *states != NULL;
+}
+
+/* One that waits for its next container still has the number of the start before. */
+static bool may_have_started_before(const json_t *task)
+{
+    static const char *const started[] = { "RUNNING", "DONE", "FAILED", NULL };
+
+    return json_int_or(task, "attempt", 0) > 0 || json_int_or(task, "generation", 0) > 0 ||
+           !state_is_one_of(task, started);
+}
+
 bool earlier_any(const json_t *status, const struct strs *wanted)
 {
     const json_t *tasks = json_object_get(status, "tasks"), *t;
@@ -14,8 +32,7 @@ bool earlier_any(const json_t *status, const struct strs *wanted)
 
     json_array_foreach(tasks, i, t)
     {
-        if ((json_int_or(t, "attempt", 0) > 0 || json_int_or(t, "generation", 0) > 0) &&
-            logfiles_wanted(wanted, format_text(t, "task")))
+        if (may_have_started_before(t) && logfiles_wanted(wanted, format_text(t, "task")))
             return true;
     }
     return false;
@@ -25,15 +42,14 @@ bool earlier_any(const json_t *status, const struct strs *wanted)
  * send. The caller's; NULL when out of memory. */
 static json_t *ended_tasks(const json_t *status)
 {
+    static const char *const states[] = { "DONE", "FAILED", NULL };
     const json_t *tasks = json_object_get(status, "tasks"), *t;
     AUTO_JSON *ended = json_object();
     size_t i;
 
     json_array_foreach(tasks, i, t)
     {
-        const char *state = format_text(t, "state");
-
-        if ((str_eq(state, "DONE") || str_eq(state, "FAILED")) &&
+        if (state_is_one_of(t, states) &&
             json_object_set_new(ended, format_text(t, "task"), json_true()) < 0)
             return NULL;
     }

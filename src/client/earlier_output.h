@@ -9,7 +9,8 @@
 #pragma once
 #include "client/logfiles.h"
 
-/* Was a task that is wanted started more than once, as the job's document says? */
+/* May there be output of earlier agents: was a task that is wanted started more than once, or does
+ * one wait for a container, perhaps not its first, as the job's document says? */
 bool earlier_any(const json_t *status, const struct strs *wanted);
 
 /* Makes a list of what is saved one of earlier agents' files alone, which come before what `sent`

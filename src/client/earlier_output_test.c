@@ -79,6 +79,21 @@ static void what_the_next_agent_in_the_container_sends_again_is_left_out(void **
     assert_int_equal(saved.v[0].part, 1);
 }
 
+/* The agent of its first start is gone, and the next one has not come. */
+static void a_task_that_waits_for_its_next_container_may_have_some(void **state)
+{
+    static const char *const states[] = { "WAITING", "GRANTED", "PREPARING", "READY", "LOST" };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(states); i++) {
+        AUTO_JSON *status = status_with(states[i]);
+
+        (void)json_object_set_new(json_array_get(json_object_get(status, "tasks"), 0), "attempt",
+                                  json_integer(0));
+        assert_true(earlier_any(status, NULL));
+    }
+}
+
 static void only_a_job_with_a_second_start_has_any(void **state)
 {
     AUTO_JSON *status = status_with("RUNNING");
@@ -99,6 +114,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_saved_is_shown_once, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(
             what_the_next_agent_in_the_container_sends_again_is_left_out, make_dir, remove_dir),
+        cmocka_unit_test(a_task_that_waits_for_its_next_container_may_have_some),
         cmocka_unit_test(only_a_job_with_a_second_start_has_any),
     };
 

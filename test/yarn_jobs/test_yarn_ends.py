@@ -100,6 +100,26 @@ def test_output_that_an_agent_saved_before_another_follows_it_is_shown_once(jobs
     assert follower.wait(timeout=120) == 0
 
 
+def test_output_of_a_task_whose_next_container_has_not_come_is_shown(jobs):
+    run = Run(jobs, 40, "--restart", "task")
+    steps = run.steps("worker:0")
+    app = jobs.apps()[0]
+    nodes = [name for name in jobs.cluster.lay.daemons if name.startswith("nm")]
+    for name in nodes:  # nothing is granted without them
+        jobs.cluster.pause(name)
+    try:
+        os.kill(keepers(agent_of(steps[-1][1]))[-1], signal.SIGKILL)
+        jobs.wait_for(lambda: "worker-0.out" in jobs.cluster.hdfs_names(f"{LOGS}/{app}"), "what it saved")
+        jobs.wait_for(lambda: run.status()["tasks"][0]["state"] == "WAITING", "worker:0 waits")
+        lines = jobs.run("logs", "--no-prefix", "--stdout", app, "worker:0", check=0).stdout.splitlines()
+        assert len([line for line in lines if line.startswith("step ")]) >= len(steps), lines
+    finally:
+        for name in nodes:
+            jobs.cluster.resume(name)
+    run.end()
+    run.succeeded()
+
+
 def staged(jobs):
     return [name for name in jobs.leftovers(0) if name.startswith("hdfs ")]
 

@@ -321,11 +321,17 @@ void hub_task_ended(struct master *m, uint32_t task, uint64_t out_bytes, uint64_
 }
 
 /* An agent that is killed may have started a task that we did not hear of: on one machine its files
- * are here, if there are any. */
+ * are here, if there are any. What was saved before is sent again by nobody until the next agent in
+ * the container says that it does. */
 void hub_task_lost(struct master *m, uint32_t task)
 {
-    if (hub_grow_feeds(m) == 0)
-        m->hub->feeds[task].lost = m->hub->feeds[task].started || hub_has_files(m);
+    struct feed *d;
+
+    if (hub_grow_feeds(m) < 0)
+        return;
+    d = &m->hub->feeds[task];
+    d->lost = d->started || hub_has_files(m);
+    d->saved[OUT] = d->saved[ERR] = 0;
 }
 
 /* ---- pieces ---- */

@@ -218,6 +218,31 @@ static int follow_unheard(void *arg)
     return 0;
 }
 
+/* Readers leave out what was saved while an agent sends it again, and no longer. */
+static int ask_what_is_saved(void *arg)
+{
+    struct desk *d = arg;
+    Agent__HeldTask held = AGENT__HELD_TASK__INIT;
+    struct platform_ops ops = { .apart = true };
+    struct platform platform = { .ops = &ops };
+
+    open_master(d);
+    d->m.platform = &platform;
+    held.out_saved = held.err_saved = 17;
+    for (int turn = 0; turn < 2; turn++) {
+        AUTO_JSON *status = json_pack("{s:[{s:s}]}", "tasks", "task", "w:0");
+        json_t *task = json_array_get(json_object_get(status, "tasks"), 0);
+
+        hub_task_held(&d->m, &held);
+        if (turn)
+            hub_task_lost(&d->m, 0);
+        assert_int_equal(hub_add_saved(&d->m, status, NULL), 0);
+        assert_int_equal(json_object_get(task, "saved_files") == NULL, turn);
+    }
+    close_master(d);
+    return 0;
+}
+
 /* Nobody is there to be asked. */
 static int read_silent(void *arg)
 {
@@ -287,6 +312,12 @@ static void output_of_a_task_that_was_started_unheard_is_read_where_its_files_ar
     on_desk(follow_unheard);
 }
 
+static void what_was_saved_is_named_while_an_agent_sends_it_again(void **state)
+{
+    (void)state;
+    on_desk(ask_what_is_saved);
+}
+
 static void who_asks_for_output_of_a_silent_agent_is_told_what_is_missing(void **state)
 {
     (void)state;
@@ -299,6 +330,7 @@ int main(void)
         cmocka_unit_test(a_reader_gets_records_of_every_length),
         cmocka_unit_test(a_stream_that_lacks_output_of_a_lost_agent_has_no_end),
         cmocka_unit_test(output_of_a_task_that_was_started_unheard_is_read_where_its_files_are),
+        cmocka_unit_test(what_was_saved_is_named_while_an_agent_sends_it_again),
         cmocka_unit_test(who_asks_for_output_of_a_silent_agent_is_told_what_is_missing),
     };
 
