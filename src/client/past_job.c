@@ -83,7 +83,9 @@ struct handing {
     fs_line_fn *fn;
     void *arg;
     struct segment_seen seen;
-    bool summaries; /* they are wanted, too */
+    uint64_t end;   /* records of this part from this number on do not count */
+    bool summaries; /* they are wanted, too … */
+    bool stale;     /* … but not this part's */
     struct err *err;
 };
 
@@ -94,8 +96,10 @@ static int hand_on_once(void *arg, const char *line, size_t n)
 
     if (r < 0)
         return r;
-    if (!h->summaries && segment_is_summary(line, n))
-        return 0; /* all that it says was said */
+    if ((!h->summaries || h->stale) && segment_is_summary(line, n))
+        return 0; /* all that it says was said, or did not happen */
+    if (segment_is_beyond(line, n, h->end))
+        return 0;
     return segment_seen_before(&h->seen, line, n) ? 0 : h->fn(h->arg, line, n);
 }
 
@@ -104,20 +108,49 @@ static int past_see_head(void *arg, const char *line, size_t n)
     return segment_head_line(arg, line, n);
 }
 
-/* The last part that begins with a whole summary; without one, the first. */
+static int past_see_begin(void *arg, const char *line, size_t n)
+{
+    return segment_begin_line(arg, line, n);
+}
+
+/* Where the records of the next master begin, after this part's. */
+static uint64_t part_end(const struct past *p, const struct strs *parts, size_t part)
+{
+    struct segment own = { 0 }, other = { 0 };
+    struct segment_begin begin = { .at = UINT64_MAX };
+
+    (void)is_part(parts->v[part], &own);
+    for (size_t i = part + 1; begin.at == UINT64_MAX && i < parts->n; i++) {
+        AUTO_FREE char *path = path_join(p->dir, parts->v[i]);
+
+        if (!path || !is_part(parts->v[i], &other) || other.attempt <= own.attempt)
+            continue;
+        begin.attempt = other.attempt;
+        (void)fs_lines(p->fs, path, past_see_begin, &begin, NULL);
+    }
+    return begin.at;
+}
+
+/* Does this part begin with a whole summary of what happened before `end`? */
+static bool begins_with_summary(const struct past *p, const struct strs *parts, size_t part,
+                                uint64_t end)
+{
+    AUTO_FREE char *path = path_join(p->dir, parts->v[part]);
+    struct segment_head head = { 0 };
+
+    if (path)
+        (void)fs_lines(p->fs, path, past_see_head, &head, NULL);
+    return head.whole && head.next <= end;
+}
+
+/* The last part that begins with one; without one, the first. */
 static size_t last_summary(const struct past *p, const struct strs *parts)
 {
     size_t i = parts->n;
 
-    while (i-- > 1) {
-        AUTO_FREE char *path = path_join(p->dir, parts->v[i]);
-        struct segment_head head = { 0 };
-
-        if (path)
-            (void)fs_lines(p->fs, path, past_see_head, &head, NULL);
-        if (head.whole)
+    while (i-- > 1)
+        if (begins_with_summary(p, parts, i, part_end(p, parts, i)))
             return i;
-    }
     return 0;
 }
 
@@ -130,6 +163,8 @@ static int hand_on_lines(const struct past *p, struct handing *h, struct err *er
     for (size_t i = h->summaries ? last_summary(p, &parts) : 0; r == 0 && i < parts.n; i++) {
         AUTO_FREE char *path = path_join(p->dir, parts.v[i]);
 
+        h->end = part_end(p, &parts, i);
+        h->stale = h->end < UINT64_MAX && !begins_with_summary(p, &parts, i, h->end);
         r = path ? fs_lines(p->fs, path, hand_on_once, h, err) : err_oom(err);
         if (r < 0)
             (void)err_wrap(err, r, "read the events log of %s", p->id);

@@ -275,6 +275,36 @@ static void a_record_in_two_segments_counts_once(void **state)
     assert_int_equal(json_int_or(v, "restarts", -1), 1);
 }
 
+/* The first master was cut off, replaced, and wrote on when it was back. */
+static void what_a_replaced_master_writes_does_not_count(void **state)
+{
+    static const char late[] = "{\"seq\":2,\"t\":2000,\"event\":\"restart\",\"what\":\"gang\"}\n"
+                               "{\"seq\":3,\"t\":2000,\"event\":\"restart\",\"what\":\"gang\"}\n";
+    static const char summed[] =
+        "{\"t\":2000,\"event\":\"summary\",\"what\":\"job\",\"next\":3,\"state\":\"RUNNING\","
+        "\"restarts\":7}\n"
+        "{\"t\":2000,\"event\":\"summary\",\"what\":\"end\",\"records\":2}\n";
+    static const char next[] = "{\"seq\":2,\"t\":2100,\"event\":\"master\",\"attempt\":2}\n"
+                               "{\"seq\":3,\"t\":2200,\"event\":\"note\"}\n";
+    AUTO_FS_SET *set = NULL;
+    struct past d = { .id = "application_1_0001", .fs = local_files(&set), .dir = *state };
+    AUTO_BUF all = { .max = 4096 };
+    AUTO_JSON *v = NULL;
+    AUTO_JSON *again = NULL;
+
+    put(*state, "events-1.jsonl", BEGINNING);
+    put(*state, "events-1.1.jsonl", late);
+    put(*state, "events-2.jsonl", next);
+    assert_int_equal(past_status(&d, true, &v, NULL), 0);
+    assert_int_equal(json_int_or(v, "restarts", -1), 0);
+    assert_int_equal(past_events(&d, collect, &all, NULL), 0);
+    assert_null(strstr(buf_text(&all), "restart"));
+    assert_non_null(strstr(buf_text(&all), "note"));
+    put(*state, "events-1.2.jsonl", summed);
+    assert_int_equal(past_status(&d, true, &again, NULL), 0);
+    assert_int_equal(json_int_or(again, "restarts", -1), 0);
+}
+
 static int count(void *arg, const char *line, size_t n)
 {
     (void)line;
@@ -314,6 +344,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_summary_of_a_newer_version_is_not_guessed_at, make_dir,
                                         remove_dir),
         cmocka_unit_test_setup_teardown(a_record_in_two_segments_counts_once, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(what_a_replaced_master_writes_does_not_count, make_dir,
+                                        remove_dir),
         cmocka_unit_test_setup_teardown(a_reader_may_stop, make_dir, remove_dir),
     };
 

@@ -100,6 +100,16 @@ bool segment_is_summary(const char *line, size_t n)
            memmem(line, n < HEAD_BYTES ? n : HEAD_BYTES, mark, sizeof(mark) - 1) != NULL;
 }
 
+/* The number of the first record that a summary does not stand for, where this line says it. */
+static uint64_t summary_next(const char *line, size_t n, uint64_t otherwise)
+{
+    int64_t next;
+
+    return number_after(line, n, ",\"what\":\"job\",\"next\":", INT64_MAX / 16, &next) > 0
+               ? (uint64_t)next
+               : otherwise;
+}
+
 int segment_head_line(struct segment_head *h, const char *line, size_t n)
 {
     int64_t records;
@@ -108,6 +118,7 @@ int segment_head_line(struct segment_head *h, const char *line, size_t n)
     if (!segment_is_summary(line, n))
         return 1;
     h->n++;
+    h->next = summary_next(line, n, h->next);
     r = number_after(line, n, ",\"what\":\"end\",\"records\":", INT32_MAX, &records);
     if (r == 0)
         return 0;
@@ -115,16 +126,30 @@ int segment_head_line(struct segment_head *h, const char *line, size_t n)
     return 1;
 }
 
+/* Older masters began with copies of what was before them. */
+int segment_begin_line(struct segment_begin *b, const char *line, size_t n)
+{
+    uint64_t seq;
+
+    if (!event_number(line, n, &seq))
+        return 0;
+    if (begins_master(line, n) == b->attempt)
+        b->at = seq;
+    return 1;
+}
+
+bool segment_is_beyond(const char *line, size_t n, uint64_t end)
+{
+    uint64_t seq;
+
+    return event_number(line, n, &seq) && seq >= end;
+}
+
 uint64_t segment_want(const char *line, size_t n, uint64_t from)
 {
-    int64_t next;
-
     if (!segment_is_summary(line, n))
         return from;
-    return number_after(line, n, ",\"what\":\"job\",\"next\":", INT64_MAX / 16, &next) > 0 &&
-                   (uint64_t)next <= from
-               ? from
-               : 0;
+    return summary_next(line, n, UINT64_MAX) <= from ? from : 0;
 }
 
 const char *segment_skip(const char *lines, size_t n, uint64_t from)

@@ -28,10 +28,22 @@ bool segment_is_summary(const char *line, size_t n);
 /* Whether a segment begins with a whole summary: shown its lines from the first on, until it
  * returns other than 0. */
 struct segment_head {
-    int64_t n; /* lines so far */
+    int64_t n;     /* lines so far */
+    uint64_t next; /* the number of the first record that it does not stand for */
     bool whole;
 };
 int segment_head_line(struct segment_head *h, const char *line, size_t n);
+
+/* The number with which a master's records begin, who read those of the masters before it up to
+ * there: shown the lines of one of its segments from the first on, until it returns other than 0.
+ * A master that was replaced may go on writing for a while, into a segment that its successor never
+ * saw: what it numbers like this or higher did not happen. */
+struct segment_begin {
+    int attempt; /* whose segment it is */
+    uint64_t at; /* stays as it is when the segment does not say */
+};
+int segment_begin_line(struct segment_begin *b, const char *line, size_t n);
+bool segment_is_beyond(const char *line, size_t n, uint64_t end);
 
 /* For a reader who wants the records from `from` on, of a log that may begin with a summary: the
  * number to look for. It is 0, all that there is, when the summary (its first line, `line`) stands

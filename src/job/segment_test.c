@@ -136,6 +136,36 @@ static void a_summary_counts_when_all_of_it_is_there(void **state)
 #undef LINE
 }
 
+static uint64_t begin_of(const char *lines)
+{
+    struct segment_begin begin = { .attempt = 2, .at = UINT64_MAX };
+    const char *end;
+
+    for (; (end = strchr(lines, '\n')) != NULL; lines = end + 1)
+        if (segment_begin_line(&begin, lines, (size_t)(end - lines)) != 0)
+            break;
+    return begin.at;
+}
+
+static void a_master_says_where_its_records_begin(void **state)
+{
+#define MASTER(seq, n) "{\"seq\":" seq ",\"t\":1,\"event\":\"master\",\"attempt\":" n "}\n"
+#define NOTE "{\"seq\":5,\"t\":1,\"event\":\"note\"}\n"
+#define SUMMARY "{\"t\":1,\"event\":\"summary\",\"what\":\"end\",\"records\":1}\n"
+    (void)state;
+    assert_int_equal(begin_of(MASTER("7", "2") NOTE), 7);
+    assert_int_equal(begin_of(SUMMARY MASTER("7", "2")), 7);
+    assert_true(begin_of(MASTER("0", "1") MASTER("7", "2")) == UINT64_MAX); /* it repeats another */
+    assert_true(begin_of(NOTE MASTER("7", "2")) == UINT64_MAX);
+    assert_true(begin_of("") == UINT64_MAX);
+    assert_false(segment_is_beyond(NOTE, sizeof(NOTE) - 1, 6));
+    assert_true(segment_is_beyond(NOTE, sizeof(NOTE) - 1, 5));
+    assert_false(segment_is_beyond(SUMMARY, sizeof(SUMMARY) - 1, 0));
+#undef MASTER
+#undef NOTE
+#undef SUMMARY
+}
+
 /* What is left of a log of a summary that stands for the records up to 8, and two records. */
 static void assert_wanted(uint64_t from, const char *want)
 {
@@ -175,6 +205,7 @@ int main(void)
         cmocka_unit_test(names_are_read_as_they_are_written),
         cmocka_unit_test(each_record_is_read_once),
         cmocka_unit_test(what_has_no_number_is_kept),
+        cmocka_unit_test(a_master_says_where_its_records_begin),
         cmocka_unit_test(a_summary_counts_when_all_of_it_is_there),
         cmocka_unit_test(who_goes_on_behind_a_summary_is_not_shown_it),
     };

@@ -108,6 +108,26 @@ static int parts_see_head(void *arg, const char *line, size_t n)
     return segment_head_line(arg, line, n);
 }
 
+static int parts_see_begin(void *arg, const char *line, size_t n)
+{
+    return segment_begin_line(arg, line, n);
+}
+
+/* Where the records of the next master begin, after this part's. */
+static uint64_t part_end(struct master *m, const struct list *list, size_t part)
+{
+    struct segment_begin begin = { .at = UINT64_MAX };
+
+    for (size_t i = part + 1; begin.at == UINT64_MAX && i < list->n; i++) {
+        const struct part *other = &list->v[i];
+
+        begin.attempt = other->segment.attempt;
+        if (begin.attempt > list->v[part].segment.attempt)
+            (void)fs_lines(yarn_of(m)->container->fs, other->path, parts_see_begin, &begin, NULL);
+    }
+    return begin.at;
+}
+
 /* The first that has to be read; from there on they are all ours.
  * From the newest back to one that begins with a whole summary. On the way each is taken from its
  * writer, also those that are then read: one pass does both. */
@@ -120,10 +140,23 @@ static size_t first_needed(struct master *m, const struct list *list)
 
         take_from_writer(m, list->v[i].path);
         (void)fs_lines(yarn_of(m)->container->fs, list->v[i].path, parts_see_head, &head, NULL);
-        if (head.whole)
+        if (head.whole && head.next <= part_end(m, list, i))
             return i;
     }
     return 0;
+}
+
+struct cut_part {
+    fs_line_fn *fn;
+    void *arg;
+    uint64_t end;
+};
+
+static int parts_on_line(void *arg, const char *line, size_t n)
+{
+    const struct cut_part *x = arg;
+
+    return segment_is_beyond(line, n, x->end) ? 0 : x->fn(x->arg, line, n);
 }
 
 int parts_lines(struct master *m, const struct parts *p, fs_line_fn *fn, void *arg, struct err *err)
@@ -131,8 +164,11 @@ int parts_lines(struct master *m, const struct parts *p, fs_line_fn *fn, void *a
     struct list list = { 0 };
     int r = find_parts(yarn_of(m)->container, p, &list, err);
 
-    for (size_t i = first_needed(m, &list); r == 0 && i < list.n; i++)
-        r = fs_lines(yarn_of(m)->container->fs, list.v[i].path, fn, arg, err);
+    for (size_t i = first_needed(m, &list); r == 0 && i < list.n; i++) {
+        struct cut_part x = { fn, arg, part_end(m, &list, i) };
+
+        r = fs_lines(yarn_of(m)->container->fs, list.v[i].path, parts_on_line, &x, err);
+    }
     list_done(&list);
     return r;
 }

@@ -13,7 +13,7 @@ char *parts_name(const struct parts *p, int attempt, unsigned number); /* NULL: 
  * that is in it. Fibers only. */
 typedef int parts_fn(void *arg, const struct buf *part, struct err *err);
 int parts_read(struct master *m, const struct parts *p, parts_fn *fn, void *arg, struct err *err);
-/* The same line by line, reading as it goes (fs_lines() in hadoop/fs/fs.h), from the last file on
- * that begins with a whole summary. */
+/* The same of events line by line, reading as it goes (fs_lines() in hadoop/fs/fs.h), from the last
+ * file on that begins with a whole summary, without what a master wrote after it was replaced. */
 int parts_lines(struct master *m, const struct parts *p, fs_line_fn *fn, void *arg,
                 struct err *err);

@@ -74,6 +74,45 @@ static void each_event_is_read_once_by_every_master(void **state)
     with_desk(SPEC_RESTART_GANG, 2, four_masters);
 }
 
+/* The first master was cut off and replaced. When it was back it wrote on, of a restart that its
+ * successor knows nothing of; the third one reads all of it. */
+static void replaced_master(struct desk *d)
+{
+    const struct parts events = { d->container.logs, "events", "jsonl" };
+    AUTO_FREE char *late = path_join(d->container.logs, "events-1.1.jsonl");
+    AUTO_BUF all = { .max = MIB };
+    struct sequence first = { 0 };
+
+    next_master(d);
+    kill_master(d);
+    d->container.attempt = 2;
+    assert_int_equal(parts_lines(&d->m, &events, in_order, &first, NULL), 0);
+    d->container.attempt = 1;
+    next_master(d);
+    agents_return(d);
+    assert_int_equal(buf_printf(&all,
+                                "{\"seq\":%llu,\"t\":%lld,\"event\":\"restart\",\"what\":\"task\","
+                                "\"task\":\"w:1\",\"attempt\":9,\"used\":2,\"max\":2}\n",
+                                (unsigned long long)first.next, (long long)d->b.now),
+                     0);
+    assert_non_null(late);
+    assert_int_equal(path_write_new(late, all.data, all.len, 0600, NULL), 0);
+    kill_master(d);
+    next_master(d);
+    assert_each_once(d);
+    agents_return(d);
+    ended(&d->b, "w:1", 3); /* it may be restarted twice, and has not been */
+    pass(&d->b, 60000);
+    assert_int_equal(engine_state(d->b.e), JOB_RUNNING);
+    kill_master(d);
+}
+
+static void what_a_replaced_master_writes_does_not_count(void **state)
+{
+    (void)state;
+    with_desk(SPEC_RESTART_TASK, 2, replaced_master);
+}
+
 /* A log of masters that began their segments with all that was before them. */
 static void older_masters(struct desk *d)
 {
@@ -363,6 +402,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_event_is_read_once_by_every_master),
+        cmocka_unit_test(what_a_replaced_master_writes_does_not_count),
         cmocka_unit_test(a_log_that_repeats_itself_counts_once),
         cmocka_unit_test(numbers_of_agents_are_not_given_twice),
         cmocka_unit_test(every_master_knows_whose_output_is_missing),
