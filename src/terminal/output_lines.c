@@ -264,7 +264,7 @@ uint64_t show_file(const struct show *s, const char *task, enum piece_stream str
 {
     const struct lane *l = s->n_slots ? s->slots[show_slot_of(s, task)] : NULL;
 
-    return l ? l->from[stream].file_at : 0;
+    return l && !l->from[stream].begins ? l->from[stream].file_at : 0;
 }
 
 int show_earlier(struct show *s, const char *task, enum piece_stream stream, uint64_t bytes)

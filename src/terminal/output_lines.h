@@ -54,7 +54,8 @@ int show_roles(struct show *s, const json_t *roles, size_t *ret_tasks);
 int show_piece(struct show *s, const struct piece *p, int64_t now); /* PIECE_OUTPUT, PIECE_END */
 /* Where the next byte of a stream would stand: behind the last piece. */
 uint64_t show_offset(const struct show *s, const char *task, enum piece_stream stream);
-/* Where the file begins that the last piece was of (its `began`): so many bytes were in others. */
+/* Where the file begins that the last piece was of (its `began`): so many bytes were in others. 0
+ * also while there was none since show_earlier(): the files may be all that there is. */
 uint64_t show_file(const struct show *s, const char *task, enum piece_stream stream);
 /* So many bytes of the stream were in files that no piece comes of: they were shown, or left out.
  * The next piece continues behind them, whatever offset its sender gives. */

@@ -227,6 +227,23 @@ static void who_begins_after_a_move_sees_every_line_once(void **state)
     }
 }
 
+/* It was scaled away: nobody sends any more of it, and its last file stays the last. */
+static void what_a_task_left_that_is_gone_is_shown_once(void **state)
+{
+    struct stage s = { .dir = *state, .runs = true, .err = { UINT64_MAX, 0 } };
+    const struct show_options o = { .sink = see_nothing, .user = &s };
+    AUTO(show) struct show *show = NULL;
+
+    put_parts(*state);
+    remove_file(*state, "worker-0.err");
+    assert_int_equal(show_new(&o, &show), 0);
+    s.followed = show;
+    assert_played(&s, "one\ntwo\nthree\nfour\nfive\n");
+    s.seen.max = 0;
+    s.runs = false;
+    assert_played(&s, "");
+}
+
 #define CLAIM(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
 
 int main(void)
@@ -238,6 +255,7 @@ int main(void)
         CLAIM(what_was_never_saved_takes_nothing_from_the_rest),
         CLAIM(who_followed_sees_every_line_once),
         CLAIM(who_begins_after_a_move_sees_every_line_once),
+        CLAIM(what_a_task_left_that_is_gone_is_shown_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
