@@ -222,6 +222,19 @@ static void drive_on_progress(void *user, uint32_t task, int64_t step, int64_t t
     master_wake(m);
 }
 
+/* A task may change its own job: whoever reaches its socket is its user. */
+static int drive_on_scale(void *user, uint32_t task, const char *role, unsigned count,
+                          struct err *err)
+{
+    struct master *m = user;
+    char name[ENGINE_NAME_MAX];
+    int r = engine_scale(m->engine, role, count, engine_task_name(m->engine, task, name),
+                         master_now(m), err);
+
+    master_wake(m);
+    return r;
+}
+
 static void drive_on_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words,
                            size_t n)
 {
@@ -248,6 +261,7 @@ const struct kv_events drive_kv_events = {
     .on_reply = drive_on_reply,
     .on_progress = drive_on_progress,
     .on_role_size = on_role_size,
+    .on_scale = drive_on_scale,
     .on_change = drive_on_change,
     .on_late = barrier_late,
 };

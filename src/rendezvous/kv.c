@@ -93,6 +93,26 @@ struct kv_ask kv_ask_of(const struct kv_wait *w)
     return (struct kv_ask){ .task = w->task, .id = w->id };
 }
 
+/* Asked again it is the same again: the number is not a difference. */
+int kv_scale(struct kv *k, const struct kv_ask *a, struct err *err)
+{
+    AUTO_FREE char *role = strndup(a->words[1].p, a->words[1].n);
+    struct err why = ERR_INIT;
+    int64_t count = 0;
+
+    if (!role)
+        return err_oom(err);
+    if (kv_number(&a->words[2], 0, UINT32_MAX, &count) < 0)
+        kv_answer_error(k, a, "scale: COUNT is a whole number from 0 on");
+    else if (!k->on.on_scale)
+        kv_answer_error(k, a, "this job cannot be scaled by its tasks");
+    else if (k->on.on_scale(k->on.user, a->task, role, (unsigned)count, &why) < 0)
+        kv_answer_error(k, a, "scale: %s", why.text);
+    else
+        kv_answer(k, a, "ok");
+    return 0;
+}
+
 /* ---- the table ---- */
 
 struct verb {
@@ -113,6 +133,7 @@ static const struct verb verbs[] = {
     { "add",      3, 3,            true,  true,  kv_add },
     { "barrier",  2, 4,            true,  true,  kv_barrier },
     { "progress", 2, KV_WORDS_MAX, false, false, kv_progress },
+    { "scale",    3, 3,            true,  false, kv_scale },
 };
 /* clang-format on */
 

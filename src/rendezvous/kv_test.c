@@ -4,6 +4,7 @@
 #include "rendezvous/kv_private.h"
 #include "test.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -53,6 +54,16 @@ static void on_progress(void *user, uint32_t task, int64_t step, int64_t total, 
              (long long)total, metrics);
 }
 
+static int on_scale(void *user, uint32_t task, const char *role, unsigned count, struct err *err)
+{
+    struct world *w = user;
+
+    if (strcmp(role, "worker") != 0)
+        return err_set(err, -ENOENT, "there is no role '%s'", role);
+    snprintf(w->progress, sizeof(w->progress), "%u %s %u", task, role, count);
+    return 0;
+}
+
 static unsigned role_size(void *user, uint32_t task)
 {
     const struct world *w = user;
@@ -64,7 +75,7 @@ static unsigned role_size(void *user, uint32_t task)
 static int open_world(void **state)
 {
     struct world *w = calloc(1, sizeof(*w));
-    struct kv_events on = { w, on_reply, on_progress, role_size };
+    struct kv_events on = { w, on_reply, on_progress, role_size, .on_scale = on_scale };
 
     assert_non_null(w);
     *state = w;
@@ -276,6 +287,21 @@ static void a_barrier_waits_for_the_tasks_that_the_role_has_now(void **state)
     assert_said(w, "0:7 ok;1:8 ok;2:9 ok;");
 }
 
+static void a_task_can_scale_a_role(void **state)
+{
+    struct world *w = *state;
+
+    ask(w, 1, "scale worker 5");
+    assert_said(w, "1:1 ok;");
+    assert_string_equal(w->progress, "1 worker 5");
+    ask(w, 1, "scale ps 1");
+    ask(w, 1, "scale worker -1");
+    ask(w, 1, "scale worker");
+    assert_said(w, "1:2 error scale: there is no role 'ps';"
+                   "1:3 error scale: COUNT is a whole number from 0 on;"
+                   "1:4 error scale: 1 words are too few;");
+}
+
 static void what_a_forgotten_task_asked_is_never_answered(void **state)
 {
     struct world *w = *state;
@@ -451,6 +477,7 @@ int main(void)
         T(a_barrier_opens_for_all_and_can_be_used_again),
         T(a_task_counts_once_in_a_barrier),
         T(a_barrier_waits_for_the_tasks_that_the_role_has_now),
+        T(a_task_can_scale_a_role),
         T(what_a_forgotten_task_asked_is_never_answered),
         T(a_generation_drops_waits_and_pmi_keys_only),
         T(names_and_values_have_limits),

@@ -137,6 +137,48 @@ def test_scale_adds_and_takes_away(local):
     p.wait(20)
 
 
+def test_a_task_scales_its_own_job(local):
+    text = ("import os, socket, time\n"
+            "s = socket.socket(socket.AF_UNIX)\n"
+            "s.connect(os.environ['YDL_SOCKET'])\n"
+            "f = s.makefile('rw')\n"
+            "def ask(line):\n"
+            "    f.write(line + '\\n')\n"
+            "    f.flush()\n"
+            "    return f.readline().strip()\n"
+            "print(ask('scale nobody 2'), flush=True)\n"
+            "print(ask('scale worker 3'), flush=True)\n"
+            "print(ask('wait third'), flush=True)\n"
+            "print(ask('scale worker 0'), flush=True)\n")
+    (local.work / "lead.py").write_text(text)
+    (local.work / "job.yaml").write_text(
+        "restart: {policy: task}\n"
+        "framework: dask\n"  # elastic: the others stay as they are
+        "roles:\n"
+        "  client: {count: 1, command: python3 lead.py}\n"
+        "  scheduler: {count: 1, command: 'python3 quiet.py {port}'}\n"
+        "  worker: {count: 1, command: python3 member.py}\n")
+    (local.work / "member.py").write_text(
+        "import os, socket, time\n"
+        "if os.environ['YDL_INDEX'] == '2':\n"
+        "    s = socket.socket(socket.AF_UNIX)\n"
+        "    s.connect(os.environ['YDL_SOCKET'])\n"
+        "    s.sendall(b'put third here\\n')\n"
+        "    s.recv(100)\n"
+        "time.sleep(600)\n")
+    (local.work / "quiet.py").write_text(
+        "import socket, sys, time\n"
+        "s = socket.create_server(('', int(sys.argv[1])), reuse_port=True)\n"
+        "time.sleep(600)\n")
+    done = local.run("run", "-f", "job.yaml", "--no-prefix", check=0)
+    refused, *rest = done.stdout.decode().splitlines()
+    assert refused.startswith("error scale: ") and "nobody" in refused
+    assert rest == ["ok", "value here", "ok"]
+    events = [json.loads(line) for line in local.run("events", "--json", "last", check=0).stdout.splitlines()]
+    assert [(e["role"], e["count"], e["who"]) for e in events if e["event"] == "request"] == [
+        ("worker", 3, "client:0"), ("worker", 0, "client:0")]
+
+
 def test_processes_of_a_container_share_its_memory(local):
     (local.work / "hold.py").write_text(
         "import os, sys, time\n"

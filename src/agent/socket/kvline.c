@@ -21,12 +21,13 @@ static const struct {
     { "add",      3, 3,            false, "add KEY NUMBER" },
     { "barrier",  2, 4,            false, "barrier NAME [COUNT [MS]]" },
     { "progress", 2, KVLINE_WORDS, false, "progress STEP [TOTAL] [NAME=NUMBER …]" },
+    { "scale",    3, 3,            false, "scale ROLE COUNT" },
     /* clang-format on */
 };
 
 const char kvline_help[] = "put KEY VALUE\nget KEY\nwait KEY [MS]\ndel KEY\nlist [PREFIX]\n"
                            "add KEY NUMBER\nbarrier NAME [COUNT [MS]]\n"
-                           "progress STEP [TOTAL] [NAME=NUMBER …]\nversion\n\n";
+                           "progress STEP [TOTAL] [NAME=NUMBER …]\nscale ROLE COUNT\nversion\n\n";
 
 /* The next word of at most `most`; the last one allowed may be the rest of the line. */
 static bool next_word(const char **at, const char *end, bool rest, struct kvline_word *ret)

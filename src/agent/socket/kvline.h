@@ -3,6 +3,7 @@
  *     put KEY VALUE            get KEY               del KEY
  *     wait KEY [MS]            list [PREFIX]         add KEY NUMBER
  *     barrier NAME [COUNT [MS]]                      progress STEP [TOTAL] [NAME=NUMBER …]
+ *     scale ROLE COUNT
  *
  * `version` and `help` are answered by the agent itself.
  *

@@ -231,7 +231,7 @@ static int prepare_one(struct agent *a, const Agent__PrepareTask *m)
     return 0;
 }
 
-static void prepare_carry_out(void *arg)
+static void prepare_fiber(void *arg)
 {
     struct preparing *p = arg;
     struct agent *a = p->agent;
@@ -263,7 +263,7 @@ int prepare_begin(struct agent *a, Agent__ToAgent *m, struct err *err)
 
     if (p)
         *p = (struct preparing){ .agent = a, .m = m };
-    r = p ? fiber_start(a->loop, prepare_carry_out, p, NULL, err) : err_oom(err);
+    r = p ? fiber_start(a->loop, prepare_fiber, p, NULL, err) : err_oom(err);
     if (r < 0) {
         free(p);
         agent__to_agent__free_unpacked(m, NULL);

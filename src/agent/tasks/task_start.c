@@ -405,7 +405,7 @@ static void starting_free(struct starting *s)
     free(s);
 }
 
-static void start_carry_out(void *arg)
+static void start_fiber(void *arg)
 {
     struct starting *s = arg;
     struct agent *a = s->agent;
@@ -468,7 +468,7 @@ int start_begin(struct agent *a, Agent__ToAgent *m, struct err *err)
         return err_oom(err);
     }
     *s = (struct starting){ .agent = a, .m = m };
-    r = fiber_start(a->loop, start_carry_out, s, NULL, err);
+    r = fiber_start(a->loop, start_fiber, s, NULL, err);
     if (r < 0) {
         starting_free(s);
         return r;
