@@ -1,10 +1,10 @@
-/* aliases.c - see aliases.h */
+/* aliases.c - where an alias points to, and moving it. See aliases.h. */
 #include "model/aliases.h"
 #include "base/array.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "model/generations.h"
 #include "model/layout.h"
-#include "model/records.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static int alias_read(const struct models *r, const char *model, const char *ali
 
     *ret = (struct alias){ 0 };
     if (x == 0)
-        x = records_newest(r, dir, &ret->generation, &doc, err);
+        x = generations_newest(r, dir, &ret->generation, &doc, err);
     if (x < 0)
         return err_wrap(err, x, "alias %s@%s", model, alias);
     by = json_string_value(json_object_get(doc, "by"));
@@ -132,7 +132,7 @@ static int alias_write(const struct models *r, const char *model, const struct a
         x = json_make(&doc, err, "{s:I, s:I}", "version", (json_int_t)version, "previous",
                       (json_int_t)a->version);
     if (x == 0)
-        x = records_add(r, dir, a->generation + 1, doc, err);
+        x = generations_add(r, dir, a->generation + 1, doc, err);
     if (x == -EEXIST) {
         err_set(err, x, "somebody else moved %s@%s at the same time", model, a->name);
         err_hint(err, "look where it is now: ydl model list %s", model);

@@ -1,5 +1,5 @@
-/* aliases.h - names for versions that can be moved: NAME@champion. Their history stays (records.h).
- * Fibers only. */
+/* aliases.h - names for versions that can be moved: NAME@champion. Their history stays
+ * (generations.h). Fibers only. */
 #pragma once
 #include "model/models.h"
 

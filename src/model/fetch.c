@@ -1,4 +1,4 @@
-/* fetch.c - see fetch.h */
+/* fetch.c - every byte that is read is hashed and compared with the manifest. See fetch.h. */
 #include "model/fetch.h"
 #include "base/array.h"
 #include "base/path.h"

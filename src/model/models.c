@@ -1,4 +1,4 @@
-/* models.c - see models.h */
+/* models.c - lists and looks at what is published; changes nothing. See models.h. */
 #include "model/models.h"
 #include "base/array.h"
 #include "base/path.h"
@@ -35,6 +35,19 @@ void version_list_done(struct version_list *l)
 {
     free(l->v);
     *l = (struct version_list){ 0 };
+}
+
+static int models_by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+void version_list_sort(struct version_list *l)
+{
+    if (l->n > 1)
+        qsort(l->v, l->n, sizeof(l->v[0]), models_by_number);
 }
 
 int models_path(const struct models *r, const char *name, char **ret, struct err *err,
@@ -79,13 +92,6 @@ int models_names(const struct models *r, struct strs *ret, struct err *err)
     return x;
 }
 
-static int models_by_number(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static int models_no_model(const struct models *r, const char *name, struct err *err)
 {
     err_set(err, -ENOENT, "there is no model '%s' in '%s'", name, r->root);
@@ -115,8 +121,7 @@ int models_versions(const struct models *r, const char *name, struct version_lis
             continue;
         x = ARRAY_ADD(ret->v, ret->n, n) < 0 ? err_oom(err) : 0;
     }
-    if (x == 0 && ret->n > 1)
-        qsort(ret->v, ret->n, sizeof(ret->v[0]), models_by_number);
+    version_list_sort(ret);
     return x < 0 ? err_wrap(err, x, "model '%s'", name) : 0;
 }
 

@@ -38,6 +38,7 @@ struct version_list {
     size_t n;
 };
 void version_list_done(struct version_list *l);
+void version_list_sort(struct version_list *l);
 static inline void auto_version_list_(struct version_list *l)
 {
     version_list_done(l);

@@ -16,8 +16,8 @@ struct model_publish {
     const char *warmup; /* the same, of requests to be made first; NULL: none */
     const char *job;    /* the job that made it; NULL: $YDL_JOB, if set */
     const json_t *tags; /* an object of strings, or NULL */
-    bool if_changed;    /* nothing is published when the newest version has the same files */
-    bool quiet;         /* no progress line */
+    bool if_changed; /* nothing is published when that version, or the newest, has the same files */
+    bool quiet;      /* no progress line */
 };
 
 struct model_published {

@@ -1,4 +1,4 @@
-/* store.c - see store.h */
+/* store.c - directories and single files: made, sealed and removed. See store.h. */
 #include "model/store.h"
 #include "base/path.h"
 #include "base/str.h"

@@ -1,7 +1,7 @@
 /* tags.c - see tags.h */
 #include "model/tags.h"
+#include "model/generations.h"
 #include "model/layout.h"
-#include "model/records.h"
 
 int tags_of(const struct models *r, const struct manifest *m, int64_t *ret_generation, json_t **ret,
             struct err *err)
@@ -13,7 +13,7 @@ int tags_of(const struct models *r, const struct manifest *m, int64_t *ret_gener
     int x = models_path(r, m->name, &dir, err, LAYOUT_TAGS "/%lld", (long long)m->version);
 
     if (x == 0)
-        x = records_newest(r, dir, &generation, &doc, err);
+        x = generations_newest(r, dir, &generation, &doc, err);
     if (x < 0)
         return err_wrap(err, x, "tags of %s:%lld", m->name, (long long)m->version);
     if (ret_generation)
@@ -35,7 +35,7 @@ int tags_set(const struct models *r, const struct manifest *m, int64_t generatio
     if (x == 0)
         x = json_make(&doc, err, "{s:o}", "tags", json_deep_copy(tags));
     if (x == 0)
-        x = records_add(r, dir, generation + 1, doc, err);
+        x = generations_add(r, dir, generation + 1, doc, err);
     if (x == -EEXIST)
         err_set(err, x, "somebody else changed the tags of %s:%lld at the same time", m->name,
                 (long long)m->version);

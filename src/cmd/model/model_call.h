@@ -6,7 +6,9 @@
 #include "model/aliases.h"
 #include "model/models.h"
 
-extern const struct cli_verb verb_model_list, verb_model_pull, verb_model_push, verb_model_show;
+extern const struct cli_verb verb_model_alias, verb_model_export, verb_model_import,
+    verb_model_list, verb_model_prune, verb_model_pull, verb_model_push, verb_model_rm,
+    verb_model_show, verb_model_tag, verb_model_verify;
 
 struct model_call {
     struct connection *x;
@@ -42,7 +44,7 @@ bool model_denied(int r);
 /* An object of KEY=VALUE words; CLI_USAGE for others. *ret is the caller's. */
 int model_tags(const struct strs *words, json_t **ret, struct err *err);
 
-/* ---- what is printed (model_show.c) ---- */
+/* ---- what is printed (model_facts.c) ---- */
 
 /* {version, format, bytes, created_ms, created_by, aliases: […]}. The caller's. */
 json_t *model_brief(const struct manifest *m, const struct alias_list *aliases);

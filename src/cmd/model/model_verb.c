@@ -3,7 +3,9 @@
 #include "cmd/verbs.h"
 
 static const struct cli_verb *const subs[] = {
-    &verb_model_list, &verb_model_pull, &verb_model_push, &verb_model_show, NULL,
+    &verb_model_alias, &verb_model_export, &verb_model_import, &verb_model_list,
+    &verb_model_prune, &verb_model_pull,   &verb_model_push,   &verb_model_rm,
+    &verb_model_show,  &verb_model_tag,    &verb_model_verify, NULL,
 };
 
 static const struct cli_example examples[] = {
@@ -33,7 +35,15 @@ static const struct cli_section sections[] = {
       "created_by, aliases of that version; denied, the models that you may not read. With NAME:\n"
       "name, and versions with the same keys.\n"
       "show\tThe manifest, with the present aliases and tags.\n"
-      "pull\tname, version, format, target, bytes, entry." },
+      "pull\tname, version, format, target, bytes, entry.\n"
+      "alias\tname, alias, version, previous; null for none.\n"
+      "tag\tname, version, tags.\n"
+      "rm\tremoved: name, version.\n"
+      "verify\tversions: name, version, ok, and problems: path, problem.\n"
+      "prune\tversions: name, version, removed, reason, bytes; staging, what killed uploads left,\n"
+      "with the same keys but version; dry_run.\n"
+      "import\tname, and versions: version, format, unchanged.\n"
+      "export\tname, target, and versions: version, written." },
     { 0 },
 };
 

@@ -1,8 +1,8 @@
-/* pb.c - see pb.h. A field is a tag (number and wire type) and a value:
+/* format_pb.c - see format_pb.h. A field is a tag (number and wire type) and a value:
  *
  *     tag = number << 3 | wire        0: varint   1: 8 bytes   2: length, bytes   5: 4 bytes
  */
-#include "model/format/pb.h"
+#include "model/format/format_pb.h"
 
 #include <string.h>
 

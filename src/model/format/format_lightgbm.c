@@ -1,4 +1,4 @@
-/* lightgbm.c - LightGBM's text: lines of key=value, the first of which is "tree".
+/* format_lightgbm.c - LightGBM's text: lines of key=value, the first of which is "tree".
  *
  *     tree
  *     version=v4

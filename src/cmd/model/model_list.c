@@ -1,4 +1,4 @@
-/* list.c - `ydl model list`: the models of a registry, or the versions of one. */
+/* model_list.c - `ydl model list`: the models of a registry, or the versions of one. */
 #include "cli/table.h"
 #include "cmd/model/model_call.h"
 #include "terminal/format.h"

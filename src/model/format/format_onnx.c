@@ -1,4 +1,4 @@
-/* onnx.c - ONNX: a ModelProto in one file, with weights that may lie in files beside it.
+/* format_onnx.c - ONNX: a ModelProto in one file, with weights that may lie in files beside it.
  *
  *     ModelProto { ir_version 1, producer_name 2, producer_version 3, graph 7, opset_import 8 }
  *     graph { node 1, initializer 5, input 11, output 12 }
@@ -6,7 +6,7 @@
  *     initializer { name 8, external_data 13 { key 1, value 2 }, data_location 14 }
  *
  * Inputs that are also initializers are weights with a name, and not asked of anybody. */
-#include "model/format/pb.h"
+#include "model/format/format_pb.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* xgboost.c - XGBoost's model as JSON or as UBJSON, the same document in binary.
+/* format_xgboost.c - XGBoost's model as JSON or as UBJSON, the same document in binary.
  *
  *     { "learner": { "feature_names": […], "gradient_booster": {…: nearly all of it},
  *                    "learner_model_param": { "num_class": "0", "num_feature": "10" },
@@ -6,7 +6,7 @@
  *       "version": [3, 2, 0] }
  *
  * Of a large JSON only the beginning is read: what it is shows, its facts do not. */
-#include "model/format/xgboost_ubj.h"
+#include "model/format/format_xgboost_ubj.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* saved_model.c - TensorFlow's SavedModel: a directory with saved_model.pb and variables.
+/* format_saved_model.c - TensorFlow's SavedModel: a directory with saved_model.pb and variables.
  *
  *     SavedModel { schema 1, meta_graph 2 { meta_info 1 { tags 4, tensorflow_version 5 },
  *                                           signature_def 5 { key 1, value 2 } } }
@@ -6,7 +6,7 @@
  *     TensorInfo { name 1, dtype 2, tensor_shape 3 { dim 2 { size 1 }, unknown_rank 3 } }
  *
  * The graph that carries the tag "serve" counts, else the first. */
-#include "model/format/pb.h"
+#include "model/format/format_pb.h"
 
 #include <string.h>
 

@@ -1,7 +1,8 @@
-/* xgboost_ubj.h - what XGBoost's model says, from either of its forms. Private to this directory.
+/* format_xgboost_ubj.h - what XGBoost's model says, from either of its forms. Private to this
+ * directory.
  */
 #pragma once
-#include "model/format/pages.h"
+#include "model/format/format_pages.h"
 
 struct xgboost {
     bool is; /* it is one */

@@ -1,5 +1,5 @@
-/* records.c - see records.h */
-#include "model/records.h"
+/* generations.c - a record is written below .staging and appears by a rename. See generations.h. */
+#include "model/generations.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "loop/loop.h"
@@ -9,7 +9,7 @@
 
 #define END ".json"
 
-static int64_t records_number(const char *name)
+static int64_t generations_number(const char *name)
 {
     AUTO_FREE char *digits = NULL;
     int64_t n = 0;
@@ -20,7 +20,7 @@ static int64_t records_number(const char *name)
     return digits && str_to_i64(digits, 1, INT64_MAX - 1, &n) == 0 && *digits != '+' ? n : 0;
 }
 
-int records_read(const struct models *r, const char *path, json_t **ret, struct err *err)
+int generations_read(const struct models *r, const char *path, json_t **ret, struct err *err)
 {
     AUTO_BUF text = { .max = RECORD_MOST };
     AUTO_FS_READER *f = NULL;
@@ -46,8 +46,8 @@ int records_read(const struct models *r, const char *path, json_t **ret, struct 
     return x == -EINVAL ? err_set(err, -EBADMSG, "'%s' is damaged", path) : x;
 }
 
-int records_newest(const struct models *r, const char *dir, int64_t *ret_generation, json_t **ret,
-                   struct err *err)
+int generations_newest(const struct models *r, const char *dir, int64_t *ret_generation,
+                       json_t **ret, struct err *err)
 {
     AUTO_FREE char *path = NULL;
     AUTO_FS_LIST *list = NULL;
@@ -58,7 +58,7 @@ int records_newest(const struct models *r, const char *dir, int64_t *ret_generat
     *ret = NULL;
     *ret_generation = 0;
     while (x == 0 && (x = fs_list_next(list, &e, err)) > 0) {
-        int64_t n = records_number(e->name);
+        int64_t n = generations_number(e->name);
 
         newest = n > newest ? n : newest;
         x = 0;
@@ -70,7 +70,7 @@ int records_newest(const struct models *r, const char *dir, int64_t *ret_generat
     if (x < 0 || newest == 0)
         return x;
     path = str_printf("%s/%lld" END, dir, (long long)newest);
-    x = path ? records_read(r, path, ret, err) : err_oom(err);
+    x = path ? generations_read(r, path, ret, err) : err_oom(err);
     if (x == 0)
         *ret_generation = newest;
     return x;
@@ -78,7 +78,7 @@ int records_newest(const struct models *r, const char *dir, int64_t *ret_generat
 
 /* ---- adding ---- */
 
-static int records_mkdir(const struct models *r, const char *dir, struct err *err)
+static int generations_mkdir(const struct models *r, const char *dir, struct err *err)
 {
     AUTO_FREE char *above = path_dir(dir);
     int x = above ? model_store_mkdir(r, above, err) : err_oom(err);
@@ -86,8 +86,8 @@ static int records_mkdir(const struct models *r, const char *dir, struct err *er
     return x < 0 ? x : model_store_mkdir(r, dir, err);
 }
 
-static int records_sign(const struct models *r, const char *tmp, int64_t g, json_t *doc,
-                        struct err *err)
+static int generations_sign(const struct models *r, const char *tmp, int64_t g, json_t *doc,
+                            struct err *err)
 {
     AUTO_FS_ENTRY e = { 0 };
     int x = fs_stat(r->fs, tmp, &e, err);
@@ -102,15 +102,15 @@ static int records_sign(const struct models *r, const char *tmp, int64_t g, json
 }
 
 /* In a directory of its own below .staging, which also says who we are there. */
-static int records_write(const struct models *r, const char *tmp, const char *path, int64_t g,
-                         json_t *doc, struct err *err)
+static int generations_write(const struct models *r, const char *tmp, const char *path, int64_t g,
+                             json_t *doc, struct err *err)
 {
     AUTO_FREE char *file = path_join(tmp, "record");
     char *text = NULL;
     int x = file ? fs_mkdirs(r->fs, tmp, 0700, false, err) : err_oom(err);
 
     if (x == 0)
-        x = records_sign(r, tmp, g, doc, err);
+        x = generations_sign(r, tmp, g, doc, err);
     if (x == 0) {
         text = json_dumps(doc, JSON_COMPACT);
         x = text ? model_store_put(r, file, text, err) : err_oom(err);
@@ -119,19 +119,20 @@ static int records_write(const struct models *r, const char *tmp, const char *pa
     return x < 0 ? x : fs_rename(r->fs, file, path, false, err);
 }
 
-int records_add(const struct models *r, const char *dir, int64_t g, json_t *doc, struct err *err)
+int generations_add(const struct models *r, const char *dir, int64_t g, json_t *doc,
+                    struct err *err)
 {
     AUTO_FREE char *path = str_printf("%s/%lld" END, dir, (long long)g);
     AUTO_FREE char *tmp = NULL;
     int x = path ? model_store_begin(r, err) : err_oom(err);
 
     if (x == 0)
-        x = records_mkdir(r, dir, err);
+        x = generations_mkdir(r, dir, err);
     if (x == 0)
         x = model_store_staging(r, &tmp, err);
     if (x < 0)
         return x;
-    x = records_write(r, tmp, path, g, doc, err);
+    x = generations_write(r, tmp, path, g, doc, err);
     (void)model_store_remove(r, tmp, NULL);
     return x < 0 ? x : model_store_sync_dir(r->fs, dir, err);
 }

@@ -1,4 +1,4 @@
-/* mxnet.c - MXNet: NAME-symbol.json, the graph, beside NAME-0000.params, the weights.
+/* format_mxnet.c - MXNet: NAME-symbol.json, the graph, beside NAME-0000.params, the weights.
  *
  * Inputs are the variables of the graph that have no weights; one that ends in "_label" is for
  * training only. The names of the weights stand at the end of the params file, behind the arrays:
@@ -6,7 +6,7 @@
  *     u64 0x112, u64 0, u64 n, n arrays, u64 n, n times (u64 length, name)          little endian
  *     array: u32 magic, i32 storage, u32 ndim, i64 × ndim, i32 device, i32 number, i32 type, bytes
  */
-#include "model/format/pages.h"
+#include "model/format/format_pages.h"
 
 #include <string.h>
 

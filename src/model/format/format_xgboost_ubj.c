@@ -1,11 +1,12 @@
-/* xgboost_ubj.c - walks a UBJSON document, keeping the few values that are wanted by their path:
+/* format_xgboost_ubj.c - walks a UBJSON document, keeping the few values that are wanted by their
+ * path:
  *
  *     value   = type data                       numbers big endian
  *     object  = '{' (length key value)… '}'     length = an integer value; keys have no type
  *     array   = '[' value… ']' | '[' '$' type '#' count data | '[' '#' count value…
  *
  * The depth is kept in an array, not on the stack. */
-#include "model/format/xgboost_ubj.h"
+#include "model/format/format_xgboost_ubj.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* command.c - a program of its own that speaks HTTP: a directory with command.json.
+/* format_command.c - a program of its own that speaks HTTP: a directory with command.json.
  *
  *     { "command": ["llama-server", "-m", "weights.gguf", "--port", "{port}"],
  *       "health": "/health" }

@@ -1,8 +1,8 @@
-/* pb.h - the fields of a protobuf message, one after the other, without its schema and without
- * reading what is skipped: a model of gigabytes is walked by reading its few kilobytes of
- * structure. Bounded by pages.h. Private to this directory. */
+/* format_pb.h - the fields of a protobuf message, one after the other, without its schema and
+ * without reading what is skipped: a model of gigabytes is walked by reading its few kilobytes of
+ * structure. Bounded by format_pages.h. Private to this directory. */
 #pragma once
-#include "model/format/pages.h"
+#include "model/format/format_pages.h"
 
 enum pb_wire { PB_VARINT = 0, PB_FIXED64 = 1, PB_BYTES = 2, PB_FIXED32 = 5 };
 

@@ -1,4 +1,5 @@
-/* python.c - a Python handler: a directory with model.py that has load(dir) and predict(inputs).
+/* format_python.c - a Python handler: a directory with model.py that has load(dir) and
+ * predict(inputs).
  *
  * Whether it has them is read from its text, line by line: nothing is run. They may be defined,
  * assigned or imported at the top of the file. */

@@ -1,5 +1,6 @@
-/* pages.c - see pages.h */
-#include "model/format/pages.h"
+/* format_pages.c - one window over a file: a read outside of it moves it there. See format_pages.h.
+ */
+#include "model/format/format_pages.h"
 
 struct pages pages_of(const struct format_tree *t, size_t file)
 {

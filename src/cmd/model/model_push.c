@@ -1,4 +1,4 @@
-/* push.c - `ydl model push`: a new version of a model. */
+/* model_push.c - `ydl model push`: a new version of a model. */
 #include "cli/exit.h"
 #include "cmd/model/model_call.h"
 #include "model/publish.h"

@@ -1,4 +1,4 @@
-/* pull.c - `ydl model pull`: the files of a version, checked, into a new directory. */
+/* model_pull.c - `ydl model pull`: the files of a version, checked, into a new directory. */
 #include "cmd/model/model_call.h"
 #include "model/fetch.h"
 

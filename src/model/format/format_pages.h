@@ -1,5 +1,5 @@
-/* pages.h - a file of any size read here and there, through one window of PAGES_WINDOW bytes.
- * Private to this directory. */
+/* format_pages.h - a file of any size read here and there, through one window of PAGES_WINDOW
+ * bytes. Private to this directory. */
 #pragma once
 #include "model/format/recognise.h"
 
