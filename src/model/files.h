@@ -6,7 +6,7 @@
  * directory or to a directory) is refused. Fibers only. */
 #pragma once
 #include "hadoop/fs/fs.h"
-#include "model/format/format.h"
+#include "model/format/formats.h"
 #include "pyenv/pack.h"
 
 struct model_file {

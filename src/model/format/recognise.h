@@ -3,7 +3,7 @@
 #pragma once
 #include "base/buf.h"
 #include "base/str.h"
-#include "model/format/format.h"
+#include "model/format/formats.h"
 
 /* Each returns 1 when it is the format (and fills `ret`), 0 when it is not, or an error for a model
  * of the format that cannot be what it says. */

@@ -1,4 +1,4 @@
-/* format.h - which format a model has, and what its files say of it, recognised by content.
+/* formats.h - which format a model has, and what its files say of it, recognised by content.
  *
  * A model is a file or a directory; a recogniser sees its files' names and reads what it needs of
  * their bytes. Nothing of the model is run, and no answer costs more than FORMAT_FIELDS steps.

@@ -1,11 +1,11 @@
-/* format.c - the table of formats, and who is asked first.
+/* formats.c - the table of formats, and who is asked first.
  *
  *     directory ──► command? python? tensorflow? mxnet? ──► each file at the top: onnx? xgboost? …
  *
  * A directory that says itself how it is served (a command, a handler) is that, whatever files it
  * carries along. Of single files one must be a model and no second one: with two, serving would
  * have to guess. */
-#include "model/format/format.h"
+#include "model/format/formats.h"
 #include "model/format/recognise.h"
 
 #include <string.h>
