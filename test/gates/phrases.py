@@ -32,10 +32,10 @@ PHRASES = (  # what it was, and what to write
 )
 # Folders and files whose texts are free of these; a folder stands for all below it.
 SOURCES = ("src/agent", "src/base", "src/cli", "src/client", "src/cmd/cache", "src/cmd/cluster", "src/cmd/doctor",
-           "src/cmd/fs", "src/cmd/job", "src/cmd/native", "src/cmd/node", "src/cmd/pack", "src/cmd/completion.c",
+           "src/cmd/fs", "src/cmd/job", "src/cmd/model", "src/cmd/native", "src/cmd/node", "src/cmd/pack", "src/cmd/completion.c",
            "src/cmd/help.c", "src/cmd/verbs.c", "src/cmd/version.c", "src/framework/plan", "src/hadoop/conf",
            "src/hadoop/fs", "src/hadoop/hdfs", "src/hadoop/logs", "src/hadoop/registry", "src/hadoop/sasl",
-           "src/hadoop/session", "src/hadoop/token", "src/job/spec", "src/launch", "src/loop", "src/master/local",
+           "src/hadoop/session", "src/hadoop/token", "src/job/spec", "src/launch", "src/loop", "src/master/local", "src/model",
            "src/native", "src/platform", "src/pyenv", "src/rendezvous", "src/slider", "src/terminal", "src/uploads",
            "src/wire")
 DOCUMENTS = ("CHANGELOG.md", "CONTRIBUTING.md", "README.md", "doc/reference/frameworks.md", "doc/developer/third-party.md", "examples")

@@ -1,0 +1,105 @@
+/* model_import.c - `ydl model import`: the versions of a TensorFlow Serving base directory. */
+#include "cmd/model/model_call.h"
+#include "model/base_dir.h"
+
+struct args {
+    const char *registry;
+};
+
+#define AT(field) offsetof(struct args, field)
+
+static const struct cli_opt opts[] = { MODEL_REGISTRY_OPT, { 0 } };
+
+struct importing {
+    struct model_call *c;
+    const char *name;
+    struct fs *fs;
+    char *base;
+    json_t *rows;
+};
+
+static int import_one(const struct importing *t, int64_t version, struct err *err)
+{
+    const struct model_publish what = {
+        .name = t->name,
+        .version = version,
+        .path = t->base,
+        .if_changed = true,
+        .quiet = t->c->x->globals->quiet,
+    };
+    AUTO_MODEL_PUBLISHED p = { 0 };
+    json_t *v = NULL;
+    int r = base_dir_import(&t->c->r, t->fs, t->base, &what, &p, err);
+
+    if (r < 0)
+        return err_wrap(err, r, "import version %lld", (long long)version);
+    if (!t->c->x->globals->json) {
+        printf("%s:%lld %s (%s)\n", t->name, (long long)version,
+               p.unchanged ? "is there already" : "published", p.manifest.format);
+        return 0;
+    }
+    r = json_make(&v, err, "{s:I, s:s, s:b}", "version", (json_int_t)version, "format",
+                  p.manifest.format, "unchanged", p.unchanged);
+    return r < 0 ? r : json_array_append_new(t->rows, v) < 0 ? err_oom(err) : 0;
+}
+
+static int import_all(struct importing *t, struct err *err)
+{
+    AUTO_VERSION_LIST all = { 0 };
+    int r = fs_find(t->c->set, t->c->x->cli->operands[0], FS_ON_LOCAL, &t->fs, &t->base, err);
+
+    if (r == 0)
+        r = base_dir_versions(t->fs, t->base, &all, err);
+    for (size_t i = 0; r == 0 && i < all.n; i++)
+        r = import_one(t, all.v[i], err);
+    return r;
+}
+
+static int model_import_work(struct model_call *c, struct err *err)
+{
+    AUTO_JSON *rows = json_array();
+    struct importing t = { .c = c, .rows = rows };
+    struct model_ref ref;
+    json_t *v = NULL;
+    int r = rows ? model_operand(c, 1, &ref, err) : err_oom(err);
+
+    if (r == 0 && (ref.version || *ref.alias))
+        r = cli_bad(err, "import keeps the numbers of the directories: write NAME alone");
+    t.name = ref.name;
+    if (r == 0)
+        r = import_all(&t, err);
+    free(t.base);
+    if (r < 0 || !c->x->globals->json)
+        return r;
+    r = json_make(&v, err, "{s:s, s:O}", "name", ref.name, "versions", rows);
+    return r < 0 ? r : model_print_json(v, err);
+}
+
+static int model_import_run(struct cli *c, struct err *err)
+{
+    return model_run(c, ((const struct args *)c->args)->registry, model_import_work, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl model import /srv/models/resnet resnet", "publish /srv/models/resnet/1, 2 …" },
+    { 0 },
+};
+
+const struct cli_verb verb_model_import = {
+    .name = "import",
+    .summary = "publish the versions of a TensorFlow Serving directory",
+    .text = "Publishes each numbered directory of BASE under its own number. Versions that are "
+            "there with\n"
+            "the same files are passed over, so that an import can be repeated; with other files "
+            "they\n"
+            "are an error.",
+    .opts = opts,
+    .args_size = sizeof(struct args),
+    .operands = "BASE NAME",
+    .least = 2,
+    .most = 2,
+    .complete = CLI_DIRS,
+    .examples = examples,
+    .ask = "From where? Try: ydl model import BASE NAME",
+    .run = model_import_run,
+};

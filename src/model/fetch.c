@@ -1,0 +1,242 @@
+/* fetch.c - every byte that is read is hashed and compared with the manifest. See fetch.h. */
+#include "model/fetch.h"
+#include "base/array.h"
+#include "base/path.h"
+#include "cli/progress.h"
+#include "loop/fiber.h"
+#include "model/layout.h"
+#include "model/store.h"
+#include "uploads/cache_name.h"
+
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+
+AUTO_DEFINE(fetch_digest, EVP_MD_CTX *, EVP_MD_CTX_free);
+
+/* ---- one file ---- */
+
+static bool fetch_hash_is(EVP_MD_CTX *md, const char *wanted)
+{
+    unsigned char sum[EVP_MAX_MD_SIZE];
+    char text[SHA256_TEXT];
+
+    if (EVP_DigestFinal_ex(md, sum, NULL) != 1)
+        return false;
+    for (size_t i = 0; i < (SHA256_TEXT - 1) / 2; i++)
+        snprintf(text + 2 * i, 3, "%02x", sum[i]);
+    return str_eq(text, wanted);
+}
+
+/* Reads all of it, into `w` too unless that is NULL. 1 when it is what the row says, else 0. */
+static int fetch_read(struct fs_reader *from, const struct manifest_file *f, struct fs_writer *w,
+                      struct progress *progress, struct err *err)
+{
+    AUTO(fetch_digest) EVP_MD_CTX *md = EVP_MD_CTX_new();
+    uint64_t left = f->size;
+    const void *p;
+    ssize_t n;
+
+    if (!md || EVP_DigestInit_ex(md, EVP_sha256(), NULL) != 1)
+        return err_oom(err);
+    while ((n = fs_read_next(from, &p, 0, err)) > 0) {
+        int r;
+
+        if ((uint64_t)n > left)
+            return 0;
+        left -= (uint64_t)n;
+        r = EVP_DigestUpdate(md, p, (size_t)n) == 1 ? 0 : err_oom(err);
+        if (r == 0 && w)
+            r = fs_write(w, p, (size_t)n, err);
+        if (r < 0)
+            return r;
+        progress_add(progress, (uint64_t)n);
+    }
+    return n < 0 ? (int)n : left == 0 && fetch_hash_is(md, f->sha256);
+}
+
+static int fetch_path(const struct models *r, const struct manifest *m, const char *file,
+                      char **ret, struct err *err)
+{
+    return models_path(r, m->name, ret, err, LAYOUT_VERSIONS "/%lld%s%s", (long long)m->version,
+                       *file ? "/" : "", file);
+}
+
+/* ---- out of the registry ---- */
+
+struct fetching {
+    const struct models *r;
+    const struct manifest *m;
+    struct fs *to;
+    struct progress *progress;
+};
+
+static int fetch_changed(const struct manifest *m, const char *path, struct err *err)
+{
+    err_set(err, -EBADMSG, "'%s' of %s:%lld is damaged: its bytes do not match the manifest", path,
+            m->name, (long long)m->version);
+    err_hint(err, "'ydl model verify %s' checks all versions", m->name);
+    return -EBADMSG;
+}
+
+static int fetch_file(const struct fetching *f, const struct manifest_file *file, const char *dir,
+                      struct err *err)
+{
+    const struct fs_create how = { .mode = file->executable ? 0755 : FS_MODE_DEFAULT,
+                                   .parents = true };
+    AUTO_FREE char *to = path_join(dir, file->path + strlen(LAYOUT_MODEL "/"));
+    AUTO_FREE char *from = NULL;
+    AUTO_FS_READER *reader = NULL;
+    AUTO_FS_WRITER *w = NULL;
+    int r = to ? fetch_path(f->r, f->m, file->path, &from, err) : err_oom(err);
+
+    progress_label(f->progress, file->path);
+    if (r == 0)
+        r = fs_open(f->r->fs, from, &reader, err);
+    if (r == 0)
+        r = fs_create(f->to, to, &how, &w, err);
+    if (r == 0)
+        r = fetch_read(reader, file, w, f->progress, err);
+    if (r == 0)
+        return fetch_changed(f->m, file->path, err);
+    return r < 0 ? r : fs_close(take(w), err);
+}
+
+static int fetch_all(const struct fetching *f, const char *dir, struct err *err)
+{
+    int r = fs_mkdirs(f->to, dir, FS_MODE_DEFAULT, false, err);
+
+    for (size_t i = 0; r == 0 && i < f->m->n; i++)
+        if (str_starts(f->m->files[i].path, LAYOUT_MODEL "/"))
+            r = fetch_file(f, &f->m->files[i], dir, err);
+    return r;
+}
+
+static int fetch_in_the_way(const char *dir, struct err *err)
+{
+    err_set(err, -EEXIST, "'%s' exists already", dir);
+    err_hint(err, "give another directory, or remove that one first");
+    return -EEXIST;
+}
+
+int fetch_model(const struct models *r, const struct manifest *m, struct fs *to, const char *dir,
+                struct progress *progress, struct err *err)
+{
+    struct fetching f = { r, m, to, progress };
+    AUTO_FREE char *above = path_dir(dir);
+    AUTO_FREE char *name = NULL;
+    AUTO_FREE char *tmp = NULL;
+    AUTO_FS_ENTRY e = { 0 };
+    int x = above ? fs_exists(to, dir, &e, err) : err_oom(err);
+
+    if (x > 0)
+        return fetch_in_the_way(dir, err);
+    if (x == 0)
+        x = cache_temp(&name, err);
+    if (x < 0)
+        return x;
+    tmp = path_join(above, name);
+    x = tmp ? fetch_all(&f, tmp, err) : err_oom(err);
+    fiber_shield(r->loop, true);
+    if (x == 0)
+        x = fs_rename(to, tmp, dir, false, err);
+    if (x < 0 && tmp)
+        (void)fs_delete(to, tmp, true, NULL);
+    fiber_shield(r->loop, false);
+    return x == -EEXIST ? fetch_in_the_way(dir, err) : x;
+}
+
+/* ---- checking ---- */
+
+void fetch_problems_done(struct fetch_problems *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        free(p->v[i].path);
+    free(p->v);
+    *p = (struct fetch_problems){ 0 };
+}
+
+static int fetch_complain(struct fetch_problems *to, const char *path, const char *what,
+                          struct err *err)
+{
+    struct fetch_problem one = { strdup(path), what };
+
+    if (one.path && ARRAY_ADD(to->v, to->n, one) == 0)
+        return 0;
+    free(one.path);
+    return err_oom(err);
+}
+
+static int fetch_check_file(const struct models *r, const struct manifest *m, size_t i,
+                            struct progress *progress, struct err *err)
+{
+    AUTO_FS_READER *reader = NULL;
+    AUTO_FREE char *path = NULL;
+    int x = fetch_path(r, m, m->files[i].path, &path, err);
+
+    if (x == 0)
+        x = fs_open(r->fs, path, &reader, err);
+    return x < 0 ? x : fetch_read(reader, &m->files[i], NULL, progress, err);
+}
+
+static bool fetch_knows(const struct manifest *m, const char *path)
+{
+    if (str_eq(path, LAYOUT_MANIFEST))
+        return true;
+    for (size_t i = 0; i < m->n; i++)
+        if (str_eq(m->files[i].path, path))
+            return true;
+    return false;
+}
+
+/* Files that nobody pushed: somebody put them there. */
+static int fetch_check_strays(const struct models *r, const struct manifest *m,
+                              struct fetch_problems *ret, struct err *err)
+{
+    AUTO_FREE char *dir = NULL;
+    AUTO_STRS dirs = { 0 };
+    int x = fetch_path(r, m, "", &dir, err);
+
+    if (x == 0 && strs_add(&dirs, dir) < 0)
+        x = err_oom(err);
+    for (size_t i = 0; x == 0 && i < dirs.n; i++) {
+        AUTO_FS_LIST *list = NULL;
+        const struct fs_entry *e;
+
+        x = fs_list_open(r->fs, dirs.v[i], &list, err);
+        while (x == 0 && (x = fs_list_next(list, &e, err)) > 0) {
+            const char *path = e->path + strlen(dir) + 1;
+
+            x = 0;
+            if (e->type == FS_DIRECTORY)
+                x = strs_add(&dirs, e->path) < 0 ? err_oom(err) : 0;
+            else if (!fetch_knows(m, path))
+                x = fetch_complain(ret, path, "not in the manifest", err);
+        }
+    }
+    return x;
+}
+
+int fetch_verify(const struct models *r, const struct manifest *m, struct progress *progress,
+                 struct fetch_problems *ret, struct err *err)
+{
+    int x = 0;
+
+    for (size_t i = 0; x == 0 && i < m->n; i++) {
+        struct err one = ERR_INIT;
+        int is = fetch_check_file(r, m, i, progress, &one);
+
+        if (is == -ENOENT)
+            x = fetch_complain(ret, m->files[i].path, "missing", err);
+        else if (is == -EIO)
+            x = fetch_complain(ret, m->files[i].path, "cannot be read", err);
+        else if (is == 0)
+            x = fetch_complain(ret, m->files[i].path, "changed", err);
+        else if (is < 0) {
+            x = is;
+            if (err)
+                *err = one;
+        }
+    }
+    return x < 0 ? x : fetch_check_strays(r, m, ret, err);
+}

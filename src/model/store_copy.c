@@ -1,0 +1,98 @@
+/* store_copy.c - the files of a model into a directory, hashed on their way. See store.h. */
+#include "base/array.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cli/progress.h"
+#include "model/store.h"
+
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+
+AUTO_DEFINE(model_store_digest, EVP_MD_CTX *, EVP_MD_CTX_free);
+
+void model_store_rows_done(struct model_store_rows *rows)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        free((char *)rows->v[i].path);
+    free(rows->v);
+    *rows = (struct model_store_rows){ 0 };
+}
+
+static int model_store_digest_text(EVP_MD_CTX *md, char ret[SHA256_TEXT], struct err *err)
+{
+    unsigned char sum[EVP_MAX_MD_SIZE];
+
+    if (EVP_DigestFinal_ex(md, sum, NULL) != 1)
+        return err_oom(err);
+    for (size_t i = 0; i < (SHA256_TEXT - 1) / 2; i++)
+        snprintf(ret + 2 * i, 3, "%02x", sum[i]);
+    return 0;
+}
+
+static int model_store_copy_bytes(const struct model_store_copy *c, struct model_reader *from,
+                                  struct fs_writer *w, EVP_MD_CTX *md, struct err *err)
+{
+    for (;;) {
+        const void *p;
+        ssize_t n = model_reader_next(from, &p, err);
+        int r;
+
+        if (n <= 0)
+            return (int)n;
+        if (EVP_DigestUpdate(md, p, (size_t)n) != 1)
+            return err_oom(err);
+        r = fs_write(w, p, (size_t)n, err);
+        if (r < 0)
+            return r;
+        progress_add(c->progress, (uint64_t)n);
+    }
+}
+
+static int model_store_copy_file(const struct model_store_copy *c, const struct model_files *from,
+                                 const struct model_file *f, struct manifest_file *row,
+                                 struct err *err)
+{
+    AUTO(model_store_digest) EVP_MD_CTX *md = EVP_MD_CTX_new();
+    const struct fs_create how = { .mode = f->executable ? 0555 : 0444, .parents = true };
+    AUTO(model_reader) struct model_reader *reader = NULL;
+    AUTO_FREE char *path = path_join(c->dir, row->path);
+    AUTO_FS_WRITER *w = NULL;
+    int r = path && md && EVP_DigestInit_ex(md, EVP_sha256(), NULL) == 1 ? 0 : err_oom(err);
+
+    progress_label(c->progress, f->path);
+    if (r == 0)
+        r = model_reader_open(from, f, &reader, err);
+    if (r == 0)
+        r = fs_create(c->to, path, &how, &w, err);
+    if (r == 0)
+        r = model_store_copy_bytes(c, reader, w, md, err);
+    if (r == 0)
+        r = fs_hflush(w, err);
+    if (r == 0)
+        r = model_store_digest_text(md, row->sha256, err);
+    return r < 0 ? r : fs_close(take(w), err);
+}
+
+int model_store_copy(const struct model_store_copy *c, const struct model_files *from,
+                     struct model_store_rows *ret, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < from->n; i++) {
+        const struct model_file *f = &from->v[i];
+        struct manifest_file row = { .size = f->size, .executable = f->executable };
+        AUTO_FREE char *path = str_printf("%s/%s", c->prefix, f->path);
+
+        row.path = path;
+        if (!path)
+            return err_oom(err);
+        r = model_store_copy_file(c, from, f, &row, err);
+        if (r == 0) {
+            r = ARRAY_ADD(ret->v, ret->n, row) < 0 ? err_oom(err) : 0;
+            if (r == 0)
+                path = NULL;
+        }
+    }
+    return r;
+}

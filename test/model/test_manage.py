@@ -1,0 +1,142 @@
+"""Aliases, tags, removal, retention, verification, import and export."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from model_support import Registry, handler
+
+
+@pytest.fixture(params=["here", "hdfs"])
+def filled(request, tmp_path, hello):
+    """A registry of each kind with hello:1 to hello:4."""
+    made = request.getfixturevalue("registry" if request.param == "here" else "hdfs_registry")
+    for i in range(1, 5):
+        assert made.json("push", handler(hello, str(i)), "hello")["version"] == i
+    return made
+
+
+def write(registry: Registry, path: str, text: str, tmp_path: Path, cluster=None) -> None:
+    """A file below the registry's directory, as a deployment writes one."""
+    local = tmp_path / "written"
+    local.write_text(text)
+    for words in (["mkdir", "-p", f"{registry.place}/{os.path.dirname(path)}"],
+                  ["put", "-f", str(local), f"{registry.place}/{path}"]):
+        if not registry.place.startswith("hdfs:"):
+            words = [w if not w.startswith("/") or w == str(local) else f"file://{w}"
+                     for w in words]
+        subprocess.run([registry.command("x")[0], "fs", *words], env=registry.env, check=True,
+                       capture_output=True)
+
+
+def test_an_alias_moves_and_keeps_its_version(filled):
+    filled.fails(2, "alias", "hello", "3", says="which alias?")
+    filled.fails(2, "alias", "hello@champion", says="which version?")
+    filled.fails(1, "alias", "hello@champion", "9", says="there is no version 9")
+    filled.fails(1, "show", "hello@champion", says="there is no alias 'champion'")
+    moved = filled.json("alias", "hello@champion", "2")
+    assert (moved["version"], moved["previous"]) == (2, None)
+    moved = filled.json("alias", "hello@champion", "3")
+    assert (moved["version"], moved["previous"]) == (3, 2)
+    assert filled.json("show", "hello@champion")["version"] == 3
+    by_version = {v["version"]: v["aliases"] for v in filled.json("list", "hello")["versions"]}
+    assert by_version == {1: [], 2: [], 3: ["champion"], 4: []}
+    filled.fails(75, "rm", "hello:3", says="is named by the alias 'champion'")
+    filled.ok("alias", "hello@champion", "--remove")
+    filled.fails(1, "show", "hello@champion", says="there is no alias")
+    filled.ok("rm", "hello:3")
+    filled.ok("alias", "hello@champion", "1")
+    assert filled.json("show", "hello@champion")["version"] == 1
+
+
+def test_a_removed_number_never_comes_back(filled, hello):
+    filled.ok("rm", "hello:4", "hello:2")
+    assert filled.versions("hello") == [1, 3]
+    filled.fails(1, "show", "hello:4", says="there is no version 4")
+    filled.fails(73, "push", hello, "hello:4", says="its number is not used again")
+    assert filled.json("push", hello, "hello")["version"] == 5
+    filled.fails(1, "rm", "hello:4", says="there is no version 4")
+    filled.fails(2, "rm", "hello", says="which version?")
+
+
+def test_a_deployed_version_stays(filled, tmp_path):
+    write(filled, "hello/deployments/web.json", json.dumps({"versions": [1, 2]}), tmp_path)
+    filled.fails(75, "rm", "hello:1", says="is used by the deployment 'web.json'")
+    rows = filled.json("prune", "hello", "--keep", "1", "--dry-run")["versions"]
+    assert {r["version"]: (r["removed"], r["reason"]) for r in rows} == {
+        4: (False, "among the newest 1"), 3: (True, "not among the newest 1, and not in use"),
+        2: (False, "deployment web.json"), 1: (False, "deployment web.json")}
+    assert filled.versions("hello") == [1, 2, 3, 4]
+    write(filled, "hello/deployments/odd.json", "{}", tmp_path)
+    filled.fails(70, "rm", "hello:3", says="does not list its versions")
+
+
+def test_prune_spares_what_is_new_and_what_is_named(filled):
+    filled.ok("alias", "hello@champion", "1")
+    filled.ok("prune", "--keep", "2")
+    assert filled.versions("hello") == [1, 3, 4]
+    filled.fails(2, "prune", "--keep", "0", says="must be at least 1")
+
+
+def test_tags_change_beside_the_version(filled):
+    before = filled.json("show", "hello:2")
+    assert filled.json("tag", "hello:2", "accuracy=0.93", "team=vision")["tags"] == {
+        "accuracy": "0.93", "team": "vision"}
+    assert filled.ok("tag", "hello:2", "team=audio", "--remove", "accuracy") == "team=audio\n"
+    after = filled.json("show", "hello:2")
+    assert after["tags"] == {"team": "audio"}
+    assert {k: v for k, v in after.items() if k != "tags"} == \
+        {k: v for k, v in before.items() if k != "tags"}
+    filled.fails(2, "tag", "hello:2", "x", says="write KEY=VALUE")
+
+
+def test_verify_finds_what_changed(registry, tmp_path):
+    tree = handler(tmp_path / "m")
+    for name in ("a", "b", "c"):
+        (tree / name).write_text(name * 100)
+    for _ in range(3):
+        registry.ok("push", tree, "m")
+    assert registry.ok("verify") == "m:1 ok\nm:2 ok\nm:3 ok\n"
+    model = tmp_path / "registry/m/versions/2/model"
+    for path in (model, model / "a", model / "b", model.parent.parent / "3/MANIFEST.json"):
+        path.chmod(0o755)
+    (model / "a").write_text("b" + "a" * 99)
+    (model / "b").write_text("short")
+    (model / "c").unlink()
+    (model / "extra").write_text("")
+    (tmp_path / "registry/m/versions/3/MANIFEST.json").write_text("{")
+    done = registry("verify", "m", "--json")
+    assert done.returncode == 1
+    rows = {r["version"]: r for r in json.loads(done.stdout)["versions"]}
+    assert rows[1]["ok"] and not rows[2]["ok"] and not rows[3]["ok"]
+    assert {(p["path"], p["problem"]) for p in rows[2]["problems"]} == {
+        ("model/a", "changed"), ("model/b", "changed"), ("model/c", "missing"),
+        ("model/extra", "not in the manifest")}
+    registry.fails(70, "pull", "m:2", tmp_path / "out", says="'model/a' of m:2 is damaged")
+    assert not (tmp_path / "out").exists()
+    assert not list(tmp_path.glob(".put-*"))
+
+
+def test_a_base_directory_goes_in_and_comes_out(filled, tmp_path):
+    base = tmp_path / "base"
+    for number in ("1", "3", "12"):
+        handler(base / number, number)
+    handler(base / "not-a-version")
+    handler(base / "0")
+    done = filled.json("import", base, "served")
+    assert [v["version"] for v in done["versions"]] == [1, 3, 12]
+    assert filled.versions("served") == [1, 3, 12]
+    again = filled.json("import", base, "served")
+    assert all(v["unchanged"] for v in again["versions"])
+    out = tmp_path / "out"
+    filled.ok("export", "served", out)
+    for number in ("1", "3", "12"):
+        subprocess.run(["diff", "-r", base / number, out / number], check=True)
+    assert sorted(p.name for p in out.iterdir()) == ["1", "12", "3"]
+    assert not any(v["written"] for v in filled.json("export", "served", out)["versions"])
+    handler(base / "3", "changed")
+    filled.fails(73, "import", base, "served", says="served:3 exists already")
+    filled.fails(1, "import", tmp_path / "home", "x", says="o such file")
+    filled.fails(1, "import", base / "1", "x", says="has no numbered versions")
