@@ -130,6 +130,16 @@ static int past_yarn(struct client *c, struct past *ret, struct err *err)
     return 0;
 }
 
+/* A ResourceManager that was restarted says of a job that runs what it says of one that waits for
+ * its first master, until the master registers again. Then there is a log. */
+static bool unborn_yarn(struct client *c)
+{
+    struct past p = { .id = c->id };
+
+    return yarn_before_first(yarn_of(c)) && past_yarn(c, &p, NULL) == 0 &&
+           past_begun(&p, NULL) == 0;
+}
+
 static int set_missing(json_t *v, const char *key, json_t *value)
 {
     const json_t *have = json_object_get(v, key);
@@ -157,9 +167,9 @@ static int add_yarn(struct client *c, json_t *v, struct err *err)
         return err_oom(err);
     if (yarn_ended(y))
         return 0;
-    waiting = yarn_before_first(y) ? str_printf("a container for its master%s%s",
-                                                *yarn_why(y) ? ": " : "", yarn_why(y))
-                                   : strdup("its master, which is being restarted");
+    waiting = unborn_yarn(c) ? str_printf("a container for its master%s%s",
+                                          *yarn_why(y) ? ": " : "", yarn_why(y))
+                             : strdup("its master, which is being restarted");
     if (!waiting || json_object_set_new(v, "waiting", json_text(waiting)) < 0)
         return err_oom(err);
     return 0;
@@ -218,11 +228,6 @@ static int kill_yarn(struct client *c, struct err *err)
     int r = yarn_jobs_rm(y->jobs, &rm, err);
 
     return r < 0 ? r : yarn_kill(rm, y->app, "killed with ydl", loop_in(c->loop, KILL_MS), err);
-}
-
-static bool unborn_yarn(struct client *c)
-{
-    return yarn_before_first(yarn_of(c));
 }
 
 static void free_yarn(struct client *c)

@@ -71,6 +71,31 @@ static void a_job_without_a_master_says_what_it_waits_for(void **state)
     run(state, look_before_the_master, &w);
 }
 
+/* The ResourceManager was restarted, and the master has not registered with it again. */
+static void stop_after_a_restart(struct world *w, struct client *c)
+{
+    AUTO_FREE char *logs = path_join(w->dir, "logs/" APP);
+    AUTO_JSON *v = NULL;
+    struct err err = ERR_INIT;
+
+    w->state = STATE(ACCEPTED);
+    w->attempt = 1;
+    assert_non_null(logs);
+    assert_int_equal(path_mkdirs(logs, 0700, NULL), 0);
+    put(logs, "events-1.jsonl", "{\"seq\":0,\"t\":1,\"event\":\"master\",\"attempt\":1}\n");
+    assert_int_equal(client_end(c, "/v1/stop", false, &err), -ENOTCONN);
+    assert_int_equal(w->kills, 0);
+    assert_int_equal(client_status(c, true, &v, NULL), 0);
+    assert_null(strstr(format_text(v, "waiting"), "a container"));
+}
+
+static void a_job_that_has_a_master_is_stopped_by_it_alone(void **state)
+{
+    struct world w = { 0 };
+
+    run(state, stop_after_a_restart, &w);
+}
+
 static void kill_without_master(struct world *w, struct client *c)
 {
     struct err err = ERR_INIT;
@@ -441,6 +466,7 @@ int main(void)
         CLAIM(a_job_without_a_master_says_what_it_waits_for),
         CLAIM(a_kill_needs_no_master),
         CLAIM(a_job_that_has_just_ended_is_not_killed),
+        CLAIM(a_job_that_has_a_master_is_stopped_by_it_alone),
         CLAIM(a_kill_needs_no_master_that_understands_us),
         CLAIM(an_ended_job_is_read_from_its_files),
         CLAIM(a_job_that_could_not_be_submitted_was_not_killed_by_a_person),

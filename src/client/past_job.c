@@ -69,6 +69,14 @@ static int list_log(const struct past *p, struct strs *ret, struct err *err)
     return strs_add(ret, "events.jsonl") < 0 ? err_oom(err) : 0;
 }
 
+int past_begun(const struct past *p, struct err *err)
+{
+    AUTO_STRS parts = { 0 };
+    int r = list_log(p, &parts, err);
+
+    return r < 0 ? r : parts.n > 0;
+}
+
 static int open_part(const struct past *p, const char *name, struct fs_reader **ret,
                      struct err *err)
 {

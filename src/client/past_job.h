@@ -33,6 +33,9 @@ struct past {
     const struct past_end *end; /* NULL: "its master was killed" */
 };
 
+/* Is there a log, so that it had a master? 1, 0 or negative. */
+int past_begun(const struct past *p, struct err *err);
+
 /* The status document (job/history.h) from the events log, with "lost": true and an end of our own
  * making when the log has none. *ret is the caller's. */
 int past_status(const struct past *p, bool tasks, json_t **ret, struct err *err);
