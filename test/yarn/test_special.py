@@ -59,7 +59,7 @@ def test_a_master_outlives_the_keys_of_its_token(tmp_path):
         cluster.start("rm")
         master.wait_for_resync()
         master.touch("go")
-        wait_for(lambda: "status state=RUNNING" in master.log, f"the extra one; {master.log}")
+        wait_for(lambda: "extra runs" in master.log, f"the extra one; {master.log}")
         master.touch("stop")
         assert master.end().endswith(CODES)
 
@@ -86,7 +86,7 @@ def small():
 def _go_on(master) -> None:
     """Lets the tasks end. All six codes are good in the end, whatever happened on the way."""
     master.touch("go")
-    wait_for(lambda: "status state=RUNNING" in master.log, f"the extra one; {master.log}")
+    wait_for(lambda: "extra runs" in master.log, f"the extra one; {master.log}")
     master.touch("stop")
     said = master.end().splitlines()[-1]
     assert said.startswith("FINISHED SUCCEEDED") and said.endswith(CODES), said

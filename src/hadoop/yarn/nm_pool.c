@@ -71,11 +71,6 @@ struct nm_pool *nm_pool_free(struct nm_pool *p)
     return NULL;
 }
 
-size_t nm_pool_open(const struct nm_pool *p)
-{
-    return p->open;
-}
-
 static struct node *nm_pool_find(const struct nm_pool *p, const char *host, int32_t port)
 {
     for (size_t i = 0; i < p->n; i++)

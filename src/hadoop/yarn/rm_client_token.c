@@ -13,14 +13,11 @@
 #define RESOLVE_MS 10000
 #define SERVICE_MAX (4 * KIB)
 
-#define TOKEN_METHOD(name_, stem)                                                                  \
-    {                                                                                              \
-        .name = (name_), .request = &hadoop__##stem##_request__descriptor,                         \
-        .response = &hadoop__##stem##_response__descriptor, .retry = RPC_IDEMPOTENT                \
-    }
-static const struct rpc_method get = TOKEN_METHOD("getDelegationToken", get_delegation_token),
-                               cancel =
-                                   TOKEN_METHOD("cancelDelegationToken", cancel_delegation_token);
+/* clang-format off */
+static const struct rpc_method
+    get    = METHOD_OF(hadoop, "getDelegationToken", get_delegation_token, RPC_IDEMPOTENT),
+    cancel = METHOD_OF(hadoop, "cancelDelegationToken", cancel_delegation_token, RPC_IDEMPOTENT);
+/* clang-format on */
 
 /* ---- the service of a token: every RM's client address, as Java's clients look it up ---- */
 
