@@ -7,8 +7,8 @@
  *     ydl-test-client token                   gets and cancels one
  *     ydl-test-client queue NAME
  *     ydl-test-client submit QUEUE COMMAND [LABEL GPUS]    an application of one command
- *     ydl-test-client words FILE WORD…        one that writes its words, and as many variables with
- *                                             the same values, to FILE, each ended by a NUL */
+ *     ydl-test-client values FILE VALUE…      one that writes variables with these values to FILE,
+ *                                             each ended by a NUL */
 #include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -262,24 +262,25 @@ static int submit(struct test *t)
     return submit_launch(t, t->argv[1], special ? t->argv[3] : NULL, gpus, launch);
 }
 
-static int submit_words(struct test *t)
+static int submit_values(struct test *t)
 {
-    static const char script[] = "{ printf '%s\\0' \"$@\"; i=0; for word; do name=V$i;"
-                                 " printf '%s\\0' \"${!name}\"; i=$((i+1)); done; } >\"$OUT.tmp\""
+    static const char script[] = "for ((i = 0; i < N; i++)); do name=V$i;"
+                                 " printf '%s\\0' \"${!name}\"; done >\"$OUT.tmp\""
                                  " && mv \"$OUT.tmp\" \"$OUT\"";
     AUTO_MESSAGE Yarn__ContainerLaunchContext *c = yarn_launch_new();
-    const char *words[] = { "bash", "-c", script, "words" };
-    char name[16];
+    char name[16], count[16];
     int r = c ? yarn_launch_env(c, "OUT", t->argv[1], &t->err) : err_oom(&t->err);
+    int n = 0;
 
-    if (r == 0)
-        r = yarn_launch_words(c, words, COUNT_OF(words), &t->err);
-    for (int i = 0; r == 0 && t->argv[2 + i]; i++) {
-        snprintf(name, sizeof(name), "V%d", i);
-        r = yarn_launch_word(c, t->argv[2 + i], &t->err);
-        if (r == 0)
-            r = yarn_launch_env(c, name, t->argv[2 + i], &t->err);
+    for (; r == 0 && t->argv[2 + n]; n++) {
+        snprintf(name, sizeof(name), "V%d", n);
+        r = yarn_launch_env(c, name, t->argv[2 + n], &t->err);
     }
+    snprintf(count, sizeof(count), "%d", n);
+    if (r == 0)
+        r = yarn_launch_env(c, "N", count, &t->err);
+    if (r == 0)
+        r = yarn_launch_script(c, script, &t->err);
     return r == 0 ? submit_launch(t, "default", NULL, 0, c) : r;
 }
 
@@ -289,9 +290,9 @@ static const struct {
     const char *name;
     int (*run)(struct test *t);
 } commands[] = {
-    { "look", look },     { "app", look_at_app },    { "kill", kill_app },
-    { "move", move_app }, { "token", use_token },    { "queue", look_at_one_queue },
-    { "submit", submit }, { "words", submit_words },
+    { "look", look },     { "app", look_at_app },      { "kill", kill_app },
+    { "move", move_app }, { "token", use_token },      { "queue", look_at_one_queue },
+    { "submit", submit }, { "values", submit_values },
 };
 
 static int run(void *arg)
