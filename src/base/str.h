@@ -33,11 +33,7 @@ int strs_take(struct strs *l, char *s); /* takes over `s`, also when it fails; N
 int strs_split(struct strs *l, const char *s, const char *seps);
 bool strs_has(const struct strs *l, const char *s);
 
-static inline void auto_strs_(struct strs *l)
-{
-    strs_done(l);
-}
-#define AUTO_STRS AUTO(strs) struct strs
+#define AUTO_STRS AUTO_DONE(strs_done) struct strs
 
 /* Whole numbers and nothing else: -EINVAL for text, -ERANGE outside [min, max]. */
 int str_to_i64(const char *s, int64_t min, int64_t max, int64_t *ret);

@@ -66,11 +66,6 @@ static void job_dirs_done(struct job_dirs *l)
     }
     free(l->v);
 }
-static inline void auto_job_dirs_(struct job_dirs *l)
-{
-    job_dirs_done(l);
-}
-
 static int push_dir(struct job_dirs *l, const struct fs_entry *e, struct err *err)
 {
     struct job_dir *d;
@@ -128,7 +123,7 @@ static bool app_dirs_hopeless(int r)
 int app_dirs_sweep(struct fs *fs, const char *base, const struct app_dirs_alive *alive, size_t *ret,
                    struct err *err)
 {
-    AUTO(job_dirs) struct job_dirs dirs = { 0 };
+    AUTO_DONE(job_dirs_done) struct job_dirs dirs = { 0 };
     size_t swept = 0;
     int r = list_dirs(fs, base, &dirs, err);
 
@@ -200,7 +195,7 @@ static int push_job(struct fs *fs, struct app_dirs *l, struct job_dir *d, struct
 int app_dirs(struct fs *fs, const char *base, const struct app_dirs_alive *alive,
              struct app_dirs *ret, struct err *err)
 {
-    AUTO(job_dirs) struct job_dirs dirs = { 0 };
+    AUTO_DONE(job_dirs_done) struct job_dirs dirs = { 0 };
     int r = list_dirs(fs, base, &dirs, err);
 
     for (size_t i = 0; r == 0 && i < dirs.n; i++) {

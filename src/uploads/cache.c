@@ -142,11 +142,6 @@ static void cache_parts_done(struct parts *l)
     free(l->v);
 }
 
-static inline void auto_parts_(struct parts *l)
-{
-    cache_parts_done(l);
-}
-
 static int cache_add_part(struct parts *parts, struct cache_files *files,
                           const struct cache_part *like, struct err *err)
 {
@@ -334,7 +329,7 @@ static int send_missing(struct cache *c, struct parts *parts, bool quiet, struct
 int cache_put(struct cache *c, struct uploads_list *list, bool quiet, struct cache_files *ret,
               struct err *err)
 {
-    AUTO(parts) struct parts parts = { 0 };
+    AUTO_DONE(cache_parts_done) struct parts parts = { 0 };
     int r = cache_make_parts(c, list, &parts, ret, err);
 
     if (r == 0)

@@ -200,8 +200,4 @@ AUTO_DEFINE(fs_reader, struct fs_reader *, fs_reader_close);
 #define AUTO_FS_WRITER AUTO(fs_writer) struct fs_writer
 #define AUTO_FS_READER AUTO(fs_reader) struct fs_reader
 
-static inline void auto_fs_entries_(struct fs_entries *e)
-{
-    fs_entries_done(e);
-}
-#define AUTO_FS_ENTRIES AUTO(fs_entries) struct fs_entries
+#define AUTO_FS_ENTRIES AUTO_DONE(fs_entries_done) struct fs_entries

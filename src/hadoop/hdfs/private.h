@@ -80,8 +80,4 @@ int datanode_visible_length(struct hdfs *fs, const Hdfs__DatanodeId *id,
 /* Whether an address is one of this machine's. */
 bool datanode_is_local(const char *ip);
 
-static inline void auto_op_response_(Hdfs__BlockOpResponse **m)
-{
-    hdfs__block_op_response__free_unpacked(*m, NULL);
-}
-#define AUTO_ANSWER AUTO(op_response) Hdfs__BlockOpResponse
+#define AUTO_ANSWER AUTO_RPC Hdfs__BlockOpResponse

@@ -171,11 +171,6 @@ int logs_open(struct fs_set *set, const struct conf *conf, const char *user, con
     return 0;
 }
 
-size_t logs_nodes(const struct logs *l)
-{
-    return l->n_nodes;
-}
-
 /* ---- one after the other ---- */
 
 static void leave_node(struct logs *l)

@@ -18,9 +18,5 @@ int token_copy(struct token *to, const struct token *from);
 /* Wipes the secret, frees, and leaves an empty token. */
 void token_done(struct token *t);
 
-static inline void auto_token_(struct token *t)
-{
-    token_done(t);
-}
 /* AUTO_TOKEN t = { 0 }; */
-#define AUTO_TOKEN __attribute__((cleanup(auto_token_))) struct token
+#define AUTO_TOKEN AUTO_DONE(token_done) struct token

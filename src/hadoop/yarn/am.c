@@ -79,11 +79,7 @@ static struct batch *batch_free(struct batch *b)
     return NULL;
 }
 
-static void auto_batch_(struct batch **b)
-{
-    if (*b)
-        batch_free(*b);
-}
+AUTO_DEFINE(batch, struct batch *, batch_free);
 
 /* ---- life ---- */
 

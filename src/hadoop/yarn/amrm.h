@@ -136,11 +136,7 @@ struct amrm_events {
 };
 void amrm_events_done(struct amrm_events *e); /* zero is a valid start */
 
-static inline void auto_amrm_events_(struct amrm_events *e)
-{
-    amrm_events_done(e);
-}
-#define AUTO_AMRM_EVENTS AUTO(amrm_events) struct amrm_events
+#define AUTO_AMRM_EVENTS AUTO_DONE(amrm_events_done) struct amrm_events
 
 /* Digests the answer to the request under way, a message of the type that its call answers with,
  * and adds to `ret` what it means. -ENOMEM: nothing was digested, hand it in again. -EPROTO: an

@@ -13,16 +13,6 @@
 AUTO_DEFINE(asks, struct asks *, asks_free);
 #define AUTO_ASKS AUTO(asks) struct asks
 
-static inline void auto_am_blacklist_(struct am_blacklist *b)
-{
-    am_blacklist_done(b);
-}
-
-static inline void auto_containers_(struct containers *c)
-{
-    containers_done(c);
-}
-
 static struct asks *table(void)
 {
     struct asks *t = asks_new();
@@ -366,7 +356,7 @@ static const char *names(struct am_blacklist *b, char *out, size_t size)
 
 static void only_changes_of_the_blacklist_are_sent(void **state)
 {
-    AUTO(am_blacklist) struct am_blacklist b = { 0 };
+    AUTO_DONE(am_blacklist_done) struct am_blacklist b = { 0 };
     char text[64];
 
     (void)state;
@@ -391,7 +381,7 @@ static void only_changes_of_the_blacklist_are_sent(void **state)
 
 static void the_fate_of_many_containers_is_remembered(void **state)
 {
-    AUTO(containers) struct containers c = { 0 };
+    AUTO_DONE(containers_done) struct containers c = { 0 };
 
     (void)state;
     assert_int_equal(containers_get(&c, (struct yarn_container_id){ 0 }), CONTAINER_UNHEARD);
