@@ -84,14 +84,9 @@ static int list_dirs(struct fs *fs, const char *base, struct job_dirs *ret, stru
     struct yarn_app_id id;
     int r = jobs ? fs_list_open(fs, jobs, &list, err) : err_oom(err);
 
-    if (r == -ENOENT) {
-        err_clear(err);
-        return 0;
-    }
-    while (r == 0) {
-        r = fs_list_next(list, &e, err);
-        if (r <= 0)
-            break;
+    if (r < 0)
+        return err_forgive(err, r, -ENOENT);
+    while (r == 0 && (r = fs_list_next(list, &e, err)) > 0) {
         r = 0;
         if (e->type == FS_DIRECTORY && yarn_app_id_parse(e->name, &id, NULL) == 0)
             r = push_dir(ret, e, err);
@@ -166,12 +161,8 @@ static int read_uses(struct fs *fs, const char *dir, struct app_dir *j, struct e
     ssize_t n;
     int r = path ? fs_open(fs, path, &reader, err) : err_oom(err);
 
-    if (r == -ENOENT) {
-        err_clear(err);
-        return 0;
-    }
     if (r < 0)
-        return r;
+        return err_forgive(err, r, -ENOENT);
     while ((n = fs_read_next(reader, &p, 0, err)) > 0)
         if (buf_add(&text, p, (size_t)n) < 0)
             return err_set(err, -E2BIG, "'%s' is too large", path);

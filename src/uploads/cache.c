@@ -210,12 +210,8 @@ static bool cache_is_missing(const struct cache_part *p)
 /* Is what lies there ours? When nothing does, nothing can be wrong with it. */
 static int trust_cache(struct cache *c, struct err *err)
 {
-    int r = fs_trusted(c->fs, c->dir, err);
+    int r = err_forgive(err, fs_trusted(c->fs, c->dir, err), -ENOENT);
 
-    if (r == -ENOENT) {
-        err_clear(err);
-        return 0;
-    }
     return r < 0 ? err_wrap(err, r, "the cache is not safe") : 0;
 }
 
