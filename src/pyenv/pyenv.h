@@ -72,4 +72,5 @@ int pyenv_script(const struct strs *prefixes, const char *text, size_t n, struct
 int pyenv_config(const char *text, size_t n, struct buf *out); /* pyvenv.cfg */
 int pyenv_record(const char *text, size_t n, struct buf *out); /* RECORD of a package */
 
+/* The files of scripts/, in the binary (cmake/ydl_embed.cmake). */
 extern const char pyenv_activate_sh[], pyenv_activate_fish[], pyenv_unpack_py[];
