@@ -1,6 +1,6 @@
 /* hdfs_token.c - delegation tokens: get, renew, cancel. See hdfs.h. */
 #include "hadoop/hdfs/private.h"
-#include "hadoop/token/pb.h"
+#include "hadoop/token/token.h"
 #include "hadoop/token/token_service.h"
 
 /* The service that a token of ours needs, so that the programs that get it find it. */

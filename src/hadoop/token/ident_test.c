@@ -2,7 +2,6 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "hadoop/token/ident.h"
-#include "hadoop/token/pb.h"
 #include "test.h"
 
 #include <stdio.h>

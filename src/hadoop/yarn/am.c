@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "hadoop/rpc/rpc.h"
 #include "hadoop/session/session.h"
-#include "hadoop/token/pb.h"
+#include "hadoop/token/token.h"
 #include "hadoop/yarn/method.h"
 #include "loop/fiber.h"
 

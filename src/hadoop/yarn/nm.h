@@ -50,4 +50,3 @@ int nm_stop(struct nm_pool *p, const struct nm_at *at, struct nm_item *items, si
 
 #include "base/auto.h"
 AUTO_DEFINE(nm_pool, struct nm_pool *, nm_pool_free);
-#define AUTO_NM_POOL AUTO(nm_pool) struct nm_pool

@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "hadoop/rpc/rpc.h"
 #include "hadoop/session/session.h"
-#include "hadoop/token/pb.h"
+#include "hadoop/token/token.h"
 #include "hadoop/yarn/nm_private.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * is active. See rm_client.h. */
 #include "base/buf.h"
 #include "hadoop/token.pb-c.h"
-#include "hadoop/token/pb.h"
+#include "hadoop/token/token.h"
 #include "hadoop/token/token_service.h"
 #include "hadoop/yarn/rm_client_private.h"
 #include "loop/resolve.h"
