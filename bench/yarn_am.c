@@ -198,11 +198,9 @@ static int read_plan(struct bare *b, const char *dir)
     b->launch = yarn_launch_new();
     if (!b->fresh || !b->launch)
         return err_oom(&b->err);
-    r = yarn_launch_script(b->launch, "exec bash -c", &b->err);
+    r = yarn_launch_script(b->launch, "exec 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr;", &b->err);
     if (r == 0)
-        r = yarn_launch_word(b->launch, script + 1, &b->err);
-    if (r == 0)
-        r = yarn_launch_script(b->launch, "1><LOG_DIR>/stdout 2><LOG_DIR>/stderr", &b->err);
+        r = yarn_launch_script(b->launch, script + 1, &b->err);
     return r;
 }
 

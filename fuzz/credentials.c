@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kinds[] = { KIND_HDFS,      KIND_RM,           KIND_AMRM, KIND_NM,
-                                     KIND_CONTAINER, KIND_CLIENT_TO_AM, KIND_BLOCK };
+static const char *const kinds[] = { KIND_HDFS, KIND_RM };
 
 static void read_identifier(const uint8_t *data, size_t size)
 {
@@ -16,13 +15,9 @@ static void read_identifier(const uint8_t *data, size_t size)
     struct err err = ERR_INIT;
 
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        AUTO_FREE char *text = NULL;
-        const struct token t = { .id = (uint8_t *)data,
-                                 .id_len = size,
-                                 .kind = (char *)kinds[i],
-                                 .service = (char *)"fuzz" };
+        AUTO_IDENT ident = { 0 };
 
-        (void)token_describe(&t, &text);
+        (void)ident_parse(kinds[i], data, size, &ident, NULL);
     }
     if (ident_block_secret(data, size, &s, &err) == 0)
         block_secret_done(&s);

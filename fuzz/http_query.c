@@ -30,7 +30,7 @@ static void look_for_cookie(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    AUTO(http_target) struct http_target t = { 0 };
+    AUTO_DONE(http_target_done) struct http_target t = { 0 };
     AUTO_FREE char *text = size < 64 * KIB ? strndup((const char *)data, size) : NULL;
     struct err err = ERR_INIT;
     size_t n;

@@ -16,7 +16,7 @@ static const struct http_limits limits = {
 /* What was found, as bytes, so that two ways of parsing can be compared. */
 static void note_head(const struct http_parse *h, struct buf *seen)
 {
-    AUTO(http_target) struct http_target t = { 0 };
+    AUTO_DONE(http_target_done) struct http_target t = { 0 };
 
     if (buf_printf(seen, "%s %d ", http_parse_method(h), h->keep_alive) < 0 ||
         buf_add(seen, h->text.data, h->text.len) < 0)

@@ -37,11 +37,7 @@ void buf_eat(struct buf *b, size_t n);
 /* The text so far, NUL-terminated (the NUL is not counted); NULL when out of memory. Borrowed. */
 const char *buf_text(struct buf *b);
 
-static inline void auto_buf_(struct buf *b)
-{
-    buf_done(b);
-}
-#define AUTO_BUF AUTO(buf) struct buf
+#define AUTO_BUF AUTO_DONE(buf_done) struct buf
 
 /* A cursor over somebody else's bytes. Reading past the end sets `bad`, returns zeroes from then
  * on and never touches memory outside, so that a parser may read a whole structure and look at

@@ -1,20 +1,9 @@
 /* dl.h - a typed table of functions from a library that may be missing.
  *
- *     static DL_FN(gss_init_sec_context);
- *     static const struct dl_symbol symbols[] = { DL_SYMBOL(gss_init_sec_context), … };
- *     r = dl_load("libgssapi_krb5.so.2", symbols, COUNT_OF(symbols), &handle, err);
- *     dl_gss_init_sec_context(…);
- *
  * All symbols or none. The static program has no dl.c: it links against nothing that calls it. */
 #pragma once
 #include "base/err.h"
 #include <stddef.h>
-
-#define DL_FN(fn) __typeof__(fn) *dl_##fn
-#define DL_SYMBOL(fn)                                                                              \
-    {                                                                                              \
-#fn, (void **)&dl_##fn                                                                     \
-    }
 
 struct dl_symbol {
     const char *name;

@@ -39,3 +39,5 @@ void err_hint(struct err *err, const char *fmt, ...) __attribute__((format(print
 
 /* Empties the error, for a failure that was dealt with. */
 void err_clear(struct err *err);
+/* The same for the one failure that is none here: returns 0 where `r` is `fine`, else `r`. */
+int err_forgive(struct err *err, int r, int fine);

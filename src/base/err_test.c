@@ -82,6 +82,19 @@ static void nobody_needs_to_listen(void **state)
     err_clear(NULL);
 }
 
+static void one_failure_is_forgiven_and_no_other(void **state)
+{
+    struct err err = ERR_INIT;
+
+    (void)state;
+    assert_int_equal(err_forgive(&err, err_set(&err, -EACCES, "no"), -ENOENT), -EACCES);
+    assert_string_equal(err.text, "no");
+    assert_int_equal(err_forgive(&err, err_set(&err, -ENOENT, "none"), -ENOENT), 0);
+    assert_int_equal(err.code, 0);
+    assert_string_equal(err.text, "");
+    assert_int_equal(err_forgive(NULL, 1, -ENOENT), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -91,6 +104,7 @@ int main(void)
         cmocka_unit_test(the_hint_nearest_to_the_cause_stays),
         cmocka_unit_test(too_much_text_is_cut_not_overrun),
         cmocka_unit_test(nobody_needs_to_listen),
+        cmocka_unit_test(one_failure_is_forgiven_and_no_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

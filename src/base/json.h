@@ -39,8 +39,5 @@ int json_parse_file(const char *path, size_t max, json_t **ret, struct err *err)
 /* Prints and flushes: on one line, or indented when `out` is a terminal. */
 int json_print(FILE *out, const json_t *v, struct err *err);
 
-static inline void auto_json_(json_t **v)
-{
-    json_decref(*v);
-}
+AUTO_DEFINE(json, json_t *, json_decref);
 #define AUTO_JSON AUTO(json) json_t

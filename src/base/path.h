@@ -51,15 +51,11 @@ int path_out_rename(struct path_out *o, struct err *err);
 /* Removes what was not committed. To be called on every path, also when begin failed. */
 void path_out_done(struct path_out *o);
 
-static inline void auto_path_out_(struct path_out *o)
-{
-    path_out_done(o);
-}
 #define PATH_OUT_INIT                                                                              \
     {                                                                                              \
         .fd = -1                                                                                   \
     }
-#define AUTO_PATH_OUT AUTO(path_out) struct path_out /* = PATH_OUT_INIT */
+#define AUTO_PATH_OUT AUTO_DONE(path_out_done) struct path_out /* = PATH_OUT_INIT */
 
 /* The same in one call. */
 int path_write(const char *path, const void *p, size_t n, mode_t mode, struct err *err);

@@ -8,16 +8,22 @@
 #include <string.h>
 #include <strings.h>
 
-char *str_printf(const char *fmt, ...)
+char *str_vprintf(const char *fmt, va_list ap)
 {
     char *s = NULL;
+
+    return vasprintf(&s, fmt, ap) < 0 ? NULL : s;
+}
+
+char *str_printf(const char *fmt, ...)
+{
     va_list ap;
-    int n;
+    char *s;
 
     va_start(ap, fmt);
-    n = vasprintf(&s, fmt, ap);
+    s = str_vprintf(fmt, ap);
     va_end(ap);
-    return n < 0 ? NULL : s;
+    return s;
 }
 
 bool str_eq(const char *a, const char *b)
@@ -78,6 +84,17 @@ int strs_take(struct strs *l, char *s)
 int strs_addn(struct strs *l, const char *s, size_t n)
 {
     return strs_take(l, strndup(s, n));
+}
+
+int strs_printf(struct strs *l, const char *fmt, ...)
+{
+    va_list ap;
+    char *s;
+
+    va_start(ap, fmt);
+    s = str_vprintf(fmt, ap);
+    va_end(ap);
+    return strs_take(l, s);
 }
 
 int strs_add(struct strs *l, const char *s)

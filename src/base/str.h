@@ -8,6 +8,7 @@
 
 /* A new string, or NULL when out of memory. */
 char *str_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+char *str_vprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 
 bool str_eq(const char *a, const char *b); /* NULL equals NULL only */
 bool str_starts(const char *s, const char *prefix);
@@ -28,16 +29,13 @@ struct strs {
 void strs_done(struct strs *l);
 int strs_add(struct strs *l, const char *s); /* copies */
 int strs_addn(struct strs *l, const char *s, size_t n);
+int strs_printf(struct strs *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int strs_take(struct strs *l, char *s); /* takes over `s`, also when it fails; NULL is -ENOMEM */
 /* Splits at any of `seps`, drops empty pieces and the white space around each. */
 int strs_split(struct strs *l, const char *s, const char *seps);
 bool strs_has(const struct strs *l, const char *s);
 
-static inline void auto_strs_(struct strs *l)
-{
-    strs_done(l);
-}
-#define AUTO_STRS AUTO(strs) struct strs
+#define AUTO_STRS AUTO_DONE(strs_done) struct strs
 
 /* Whole numbers and nothing else: -EINVAL for text, -ERANGE outside [min, max]. */
 int str_to_i64(const char *s, int64_t min, int64_t max, int64_t *ret);

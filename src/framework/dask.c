@@ -41,11 +41,12 @@ static int dask_complete(struct spec *s, struct spec_faults *f)
     if (r < 0 || !fresh)
         return r;
     if (w->cpus > 0)
-        r = complete_word(w, "--nthreads=%u", w->cpus);
+        r = strs_printf(&w->command, "--nthreads=%u", w->cpus);
     if (r == 0 && w->memory > 0)
-        r = complete_word(w, "--memory-limit=%" PRIu64, w->memory / (w->procs ? w->procs : 1));
+        r = strs_printf(&w->command, "--memory-limit=%" PRIu64,
+                        w->memory / (w->procs ? w->procs : 1));
     if (r == 0 && w->gpus > 0)
-        r = complete_word(w, "--resources=GPU=%u", w->gpus);
+        r = strs_printf(&w->command, "--resources=GPU=%u", w->gpus);
     return r;
 }
 
@@ -69,7 +70,6 @@ const struct framework framework_dask = {
            "the other tasks are stopped. A failed task is restarted alone.",
     .proven = true,
     .roles = roles,
-    .worker_role = "worker",
     .elastic = true,
     .restart = SPEC_RESTART_TASK,
     .port = FRAMEWORK_PORT_SHARE, /* tornado sets SO_REUSEADDR */

@@ -2,11 +2,6 @@
 #include "framework/frameworks.h"
 #include "framework/task.h"
 
-static const struct framework_role roles[] = {
-    { .name = "worker", .decides = true, .ranked = true, .ports = 1, .doc = "trains" },
-    { 0 },
-};
-
 static int deepspeed_task(const struct framework_task *t, struct err *err)
 {
     struct env e = env_of(t);
@@ -21,8 +16,6 @@ static int deepspeed_task(const struct framework_task *t, struct err *err)
     return env_end(&e, err);
 }
 
-static const char *const aliases[] = { "ds", NULL };
-
 const struct framework framework_deepspeed = {
     .name = "deepspeed",
     .summary = "DeepSpeed scripts, without the deepspeed launcher",
@@ -30,9 +23,8 @@ const struct framework framework_deepspeed = {
            "workers (-n, with --procs one process for each GPU) get torchrun's variables and "
            "LOCAL_SIZE, CROSS_RANK and CROSS_SIZE, which is all that deepspeed.init_distributed() "
            "needs: no ssh, no hostfile. Success and restarts are as with pytorch.",
-    .aliases = aliases,
-    .roles = roles,
-    .worker_role = "worker",
+    .aliases = (const char *const[]){ "ds", NULL },
+    .roles = task_listeners,
     .restart = SPEC_RESTART_GANG,
     .port = FRAMEWORK_PORT_SHARE,
     .task = deepspeed_task,

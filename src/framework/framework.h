@@ -65,6 +65,9 @@ struct framework_task {
     struct strs *env;             /* "NAME=value"; to be added to */
 };
 
+/* The role that -n counts, and --mem, --gpus … are for. */
+#define FRAMEWORK_WORKER "worker"
+
 /* The side role of any job that names a log directory, and where the agent keeps a copy of one in
  * HDFS for it, in the task's directory. */
 #define FRAMEWORK_BOARD "tensorboard"
@@ -78,7 +81,6 @@ struct framework {
     const char *const *aliases; /* NULL-terminated, or NULL: "torch" for "pytorch" */
     bool proven;                /* has run with its real package */
     const struct framework_role *roles; /* known roles; NULL name ends. Others are side-neutral */
-    const char *worker_role;            /* the role that -n counts, and --mem, --gpus … are for */
     const char *server_role;            /* the role that -s counts; NULL: it has no servers */
     bool as_many_servers;               /* without -s there are as many of them as workers */
     bool any_roles;                     /* a job may have no role of the table at all */

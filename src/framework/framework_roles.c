@@ -46,7 +46,7 @@ static bool any_ranked(const struct framework *fw, const struct spec *s)
 static int64_t servers_wanted(const struct framework *fw, const struct spec *s)
 {
     const struct spec_role *servers = fw->server_role ? spec_role(s, fw->server_role) : NULL;
-    const struct spec_role *workers = spec_role(s, fw->worker_role);
+    const struct spec_role *workers = spec_role(s, FRAMEWORK_WORKER);
 
     if (s->working.servers >= 0)
         return s->working.servers;
@@ -65,7 +65,7 @@ static int64_t wanted(const struct framework *fw, const struct spec *s,
 {
     bool there = spec_role(s, row->name) != NULL;
 
-    if (str_eq(row->name, fw->worker_role))
+    if (str_eq(row->name, FRAMEWORK_WORKER))
         return s->n_roles == 0 && s->working.workers < 0 ? 1 : s->working.workers;
     if (fw->server_role && str_eq(row->name, fw->server_role))
         return servers_wanted(fw, s);
@@ -162,7 +162,7 @@ static int check_roles(const struct framework *fw, const struct spec *s, struct 
         return r;
     near = nearest_row(fw, s);
     return go_on(spec_fault(f, 0, "roles", "framework '%s' needs a role '%s'%s%s%s", fw->name,
-                            fw->worker_role, near ? " (did you mean '" : "", near ? near : "",
+                            FRAMEWORK_WORKER, near ? " (did you mean '" : "", near ? near : "",
                             near ? "'?)" : ""));
 }
 
@@ -197,18 +197,6 @@ int complete_command(struct spec_role *role, const struct framework_role *row, b
     if (*ret)
         r = strs_split(&role->command, row->command, " ");
     return r;
-}
-
-int complete_word(struct spec_role *role, const char *fmt, ...)
-{
-    char *word = NULL;
-    va_list ap;
-    int n;
-
-    va_start(ap, fmt);
-    n = vasprintf(&word, fmt, ap);
-    va_end(ap);
-    return strs_take(&role->command, n < 0 ? NULL : word);
 }
 
 /* Whether a text has the variable and not just its literal form with doubled braces. */

@@ -6,7 +6,3 @@
 /* Puts the row's command into a role that has none; *ret says whether it did, so that the caller
  * adds what it knows of the role's resources once. 0 or -ENOMEM. */
 int complete_command(struct spec_role *role, const struct framework_role *row, bool *ret);
-
-/* Adds one word to a role's command. 0 or -ENOMEM. */
-int complete_word(struct spec_role *role, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));

@@ -74,8 +74,8 @@ static void the_table_is_complete_and_in_order(void **state)
         assert_non_null(fw->summary);
         assert_non_null(fw->doc);
         assert_int_not_equal(fw->restart, SPEC_RESTART_DEFAULT);
-        assert_non_null(framework_role(fw, fw->worker_role));
-        assert_true(framework_role(fw, fw->worker_role)->ranked);
+        assert_non_null(framework_role(fw, FRAMEWORK_WORKER));
+        assert_true(framework_role(fw, FRAMEWORK_WORKER)->ranked);
         assert_true(!fw->server_role || framework_role(fw, fw->server_role));
         for (const struct framework_role *r = fw->roles; r->name; r++) {
             assert_non_null(r->doc);

@@ -22,11 +22,7 @@ void job_plan(struct job *j, const char *text);
 void job_receive(struct job *j, const struct spec *sent);
 
 void job_done(struct job *j);
-static inline void auto_job_(struct job *j)
-{
-    job_done(j);
-}
-#define AUTO_JOB AUTO(job) struct job /* = { 0 } */
+#define AUTO_JOB AUTO_DONE(job_done) struct job /* = { 0 } */
 
 /* The first fault, or "". Borrowed. */
 const char *job_faults(const struct job *j);

@@ -5,11 +5,6 @@
 #include "framework/frameworks.h"
 #include "framework/task.h"
 
-static const struct framework_role roles[] = {
-    { .name = "worker", .decides = true, .ranked = true, .doc = "trains" },
-    { 0 },
-};
-
 static int horovod_task(const struct framework_task *t, struct err *err)
 {
     struct env e = env_of(t);
@@ -35,8 +30,6 @@ static int horovod_task(const struct framework_task *t, struct err *err)
     return env_end(&e, err);
 }
 
-static const char *const aliases[] = { "hvd", NULL };
-
 const struct framework framework_horovod = {
     .name = "horovod",
     .summary = "Horovod over gloo, without horovodrun, ssh or MPI",
@@ -46,10 +39,9 @@ const struct framework framework_horovod = {
            "a host), HOROVOD_GLOO_RENDEZVOUS_ADDR and _PORT. If machines have several networks, "
            "set HOROVOD_GLOO_IFACE. The job succeeds when all workers succeed; a restart restarts "
            "all of them.",
-    .aliases = aliases,
+    .aliases = (const char *const[]){ "hvd", NULL },
     .proven = true,
-    .roles = roles,
-    .worker_role = "worker",
+    .roles = task_workers,
     .restart = SPEC_RESTART_GANG,
     .port = FRAMEWORK_PORT_RELEASE,
     .servers = FRAMEWORK_HOROVOD,

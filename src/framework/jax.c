@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-static const struct framework_role roles[] = {
-    { .name = "worker", .decides = true, .ranked = true, .ports = 1, .doc = "trains" },
-    { 0 },
-};
-
 /* Several processes share a container's GPUs: each gets its part of them, by number. */
 static int devices(const struct framework_task *t, const struct world *w, struct env *e)
 {
@@ -72,8 +67,7 @@ const struct framework framework_jax = {
            "container's GPUs to its processes. Proxy variables (http_proxy …) can make JAX hang: "
            "unset them. The job succeeds when all workers succeed; a restart restarts all of them.",
     .proven = true,
-    .roles = roles,
-    .worker_role = "worker",
+    .roles = task_listeners,
     .restart = SPEC_RESTART_GANG,
     .port = FRAMEWORK_PORT_SHARE, /* gRPC */
     .task = jax_task,

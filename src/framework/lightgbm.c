@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-static const struct framework_role roles[] = {
-    { .name = "worker", .decides = true, .ranked = true, .ports = 1, .doc = "trains" },
-    { 0 },
-};
-
 static int lightgbm_common(const struct framework_task *t, char **ret, struct err *err)
 {
     AUTO_BUF b = { .max = 4 * MIB };
@@ -36,7 +31,7 @@ static int argument(const struct framework_task *t, const char *key, const char 
     for (size_t i = 1; i < t->argv->n; i++)
         if (strncmp(t->argv->v[i], key, n) == 0 && t->argv->v[i][n] == '=')
             return 0;
-    return task_word(t, "%s=%s", key, value);
+    return strs_printf(t->argv, "%s=%s", key, value);
 }
 
 static int lightgbm_task(const struct framework_task *t, struct err *err)
@@ -61,8 +56,6 @@ static int lightgbm_task(const struct framework_task *t, struct err *err)
     return env_end(&e, err);
 }
 
-static const char *const aliases[] = { "lgbm", "lgb", NULL };
-
 const struct framework framework_lightgbm = {
     .name = "lightgbm",
     .summary = "LightGBM over sockets: the lightgbm program, or a script",
@@ -71,10 +64,9 @@ const struct framework framework_lightgbm = {
            "num_machines and local_listen_port. If the command is 'lightgbm' itself, those that it "
            "does not set are appended to it as key=value. The job succeeds when all workers "
            "succeed; a restart restarts all of them, because LightGBM cannot take a worker back.",
-    .aliases = aliases,
+    .aliases = (const char *const[]){ "lgbm", "lgb", NULL },
     .proven = true,
-    .roles = roles,
-    .worker_role = "worker",
+    .roles = task_listeners,
     .restart = SPEC_RESTART_GANG,
     .port = FRAMEWORK_PORT_RELEASE,
     .common = lightgbm_common,

@@ -37,8 +37,6 @@ static int mpi_task(const struct framework_task *t, struct err *err)
     return env_end(&e, err);
 }
 
-static const char *const aliases[] = { "pmi", "mpich", NULL };
-
 const struct framework framework_mpi = {
     .name = "mpi",
     .summary = "MPI programs (MPICH, MVAPICH, Intel MPI) by PMI-1, without mpirun",
@@ -47,10 +45,9 @@ const struct framework framework_mpi = {
            "MVAPICH and Intel MPI for scripts that look at them. Open MPI's own library needs "
            "PMIx, which is not supported. The job succeeds when all workers succeed; MPI_Abort "
            "ends the job with the code it is given. A restart restarts all workers.",
-    .aliases = aliases,
+    .aliases = (const char *const[]){ "pmi", "mpich", NULL },
     .proven = true,
     .roles = roles,
-    .worker_role = "worker",
     .restart = SPEC_RESTART_GANG,
     .port = FRAMEWORK_PORT_RELEASE,
     .servers = FRAMEWORK_PMI,

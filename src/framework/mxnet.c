@@ -70,8 +70,6 @@ static int mxnet_task(const struct framework_task *t, struct err *err)
     return env_end(&e, err);
 }
 
-static const char *const aliases[] = { "mx", "ps-lite", "pslite", NULL };
-
 const struct framework framework_mxnet = {
     .name = "mxnet",
     .summary = "MXNet with a distributed key-value store (ps-lite)",
@@ -85,10 +83,9 @@ const struct framework framework_mxnet = {
            "scheduler is ydl-native if libmxnet.so is found beside the command's Python; with "
            "'native: yes' the servers are too, and then cannot run optimizers written in Python: "
            "see ydl-native-mxnet(1).",
-    .aliases = aliases,
+    .aliases = (const char *const[]){ "mx", "ps-lite", "pslite", NULL },
     .proven = true,
     .roles = roles,
-    .worker_role = "worker",
     .server_role = "server",
     .as_many_servers = true,
     .native = true,

@@ -23,8 +23,6 @@ static int none_complete(struct spec *s, struct spec_faults *f)
     return 0;
 }
 
-static const char *const aliases[] = { "plain", NULL };
-
 const struct framework framework_none = {
     .name = "none",
     .summary = "any program, in any roles",
@@ -32,10 +30,9 @@ const struct framework framework_none = {
            "when the tasks of all roles succeed, except for side roles and the role 'server' (-s), "
            "which are then stopped. A role has a port if its command uses {port}, or if it asks "
            "for ports with 'ports'.",
-    .aliases = aliases,
+    .aliases = (const char *const[]){ "plain", NULL },
     .proven = true,
     .roles = roles,
-    .worker_role = "worker",
     .server_role = "server",
     .any_roles = true,
     .names = true,

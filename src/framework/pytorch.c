@@ -121,8 +121,6 @@ int pytorch_error(const void *p, size_t n, char **ret_text, int64_t *ret_time)
     return 0;
 }
 
-static const char *const aliases[] = { "torch", "torchrun", NULL };
-
 const struct framework framework_pytorch = {
     .name = "pytorch",
     .summary = "PyTorch (torch.distributed) with torchrun's environment",
@@ -134,10 +132,9 @@ const struct framework framework_pytorch = {
         "--cpus the cores of one process, unless you set it. If there is a role 'master', it is "
         "rank 0. An error recorded by torch's @record is shown as the cause of a failure. The job "
         "succeeds when all tasks succeed; a restart restarts all of them, with the same ranks.",
-    .aliases = aliases,
+    .aliases = (const char *const[]){ "torch", "torchrun", NULL },
     .proven = true,
     .roles = roles,
-    .worker_role = "worker",
     .restart = SPEC_RESTART_GANG,
     .port = FRAMEWORK_PORT_SHARE, /* the store sets SO_REUSEADDR */
     .task = pytorch_task,

@@ -2,11 +2,6 @@
 #include "framework/frameworks.h"
 #include "framework/task.h"
 
-static const struct framework_role roles[] = {
-    { .name = "worker", .decides = true, .ranked = true, .doc = "trains" },
-    { 0 },
-};
-
 int rabit_task_env(const struct framework_task *t, int width, struct err *err)
 {
     const struct cluster_role *own = cluster_role(t->cluster, t->role->name);
@@ -32,8 +27,6 @@ static int rabit_task(const struct framework_task *t, struct err *err)
     return rabit_task_env(t, 1, err);
 }
 
-static const char *const aliases[] = { "dmlc", "xgboost1", NULL };
-
 const struct framework framework_rabit = {
     .name = "rabit",
     .summary = "rabit programs, and XGBoost up to 2.0",
@@ -41,10 +34,9 @@ const struct framework framework_rabit = {
            "DMLC_TRACKER_PORT, DMLC_TASK_ID, DMLC_NUM_WORKER and DMLC_NUM_ATTEMPT; the tracker "
            "assigns the ranks. The job succeeds when all workers succeed. A failed worker is "
            "restarted alone: rabit takes it back with its old rank.",
-    .aliases = aliases,
+    .aliases = (const char *const[]){ "dmlc", "xgboost1", NULL },
     .proven = true,
-    .roles = roles,
-    .worker_role = "worker",
+    .roles = task_workers,
     .restart = SPEC_RESTART_TASK,
     .port = FRAMEWORK_PORT_RELEASE,
     .servers = FRAMEWORK_RABIT,

@@ -38,13 +38,13 @@ static int ray_resources(struct spec_role *r)
     int e = 0;
 
     if (r->cpus > 0)
-        e = complete_word(r, "--num-cpus=%u", r->cpus);
+        e = strs_printf(&r->command, "--num-cpus=%u", r->cpus);
     if (e == 0 && r->gpus > 0)
-        e = complete_word(r, "--num-gpus=%u", r->gpus);
+        e = strs_printf(&r->command, "--num-gpus=%u", r->gpus);
     if (e == 0 && store >= STORE_MIN)
-        e = complete_word(r, "--object-store-memory=%" PRIu64, store);
+        e = strs_printf(&r->command, "--object-store-memory=%" PRIu64, store);
     if (e == 0 && store >= STORE_MIN)
-        e = complete_word(r, "--memory=%" PRIu64, r->memory - store);
+        e = strs_printf(&r->command, "--memory=%" PRIu64, r->memory - store);
     return e;
 }
 
@@ -86,7 +86,6 @@ const struct framework framework_ray = {
            "gpus of the roles. The job succeeds when the client does; then the other tasks are "
            "stopped. A failed task is restarted alone.",
     .roles = roles,
-    .worker_role = "worker",
     .elastic = true,
     .restart = SPEC_RESTART_TASK,
     .port = FRAMEWORK_PORT_RELEASE,

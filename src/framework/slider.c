@@ -61,7 +61,6 @@ const struct framework framework_slider = {
         "restarts all tasks.",
     .proven = true,
     .roles = roles,
-    .worker_role = "worker",
     .any_roles = true,
     .names = true,
     .restart = SPEC_RESTART_GANG,

@@ -5,6 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
+const struct framework_role task_workers[] = {
+    { .name = "worker", .decides = true, .ranked = true, .doc = "trains" },
+    { 0 },
+};
+const struct framework_role task_listeners[] = {
+    { .name = "worker", .decides = true, .ranked = true, .ports = 1, .doc = "trains" },
+    { 0 },
+};
+
 /* "NAME=value" without a printf: a large job sets hundreds of thousands of them. */
 static int task_add(struct strs *l, const char *name, const char *value)
 {
@@ -37,17 +46,14 @@ void env_printf(struct env *e, const char *name, const char *fmt, ...)
 {
     AUTO_FREE char *value = NULL;
     va_list ap;
-    int n;
 
     va_start(ap, fmt);
-    n = vasprintf(&value, fmt, ap);
+    value = str_vprintf(fmt, ap);
     va_end(ap);
-    if (n < 0) {
-        value = NULL;
+    if (value)
+        env_text(e, name, value);
+    else
         e->r = -ENOMEM;
-        return;
-    }
-    env_text(e, name, value);
 }
 
 int env_end(const struct env *e, struct err *err)
@@ -73,18 +79,6 @@ bool task_said(const struct framework_task *t, const char *name)
         if (strncmp(*v, name, n) == 0 && (*v)[n] == '=')
             return true;
     return false;
-}
-
-int task_word(const struct framework_task *t, const char *fmt, ...)
-{
-    char *word = NULL;
-    va_list ap;
-    int n;
-
-    va_start(ap, fmt);
-    n = vasprintf(&word, fmt, ap);
-    va_end(ap);
-    return strs_take(t->argv, n < 0 ? NULL : word);
 }
 
 static unsigned procs_of(const struct framework_task *t, const char *role)

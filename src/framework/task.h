@@ -4,6 +4,9 @@
 #pragma once
 #include "framework/framework.h"
 
+/* Roles of many frameworks: workers that train and decide; and those that listen, too. */
+extern const struct framework_role task_workers[], task_listeners[];
+
 /* Variables of one task. The first failure stays, so that a framework can set a row of them and
  * look once:
  *
@@ -31,10 +34,6 @@ int env_end(const struct env *e, struct err *err);
  * framework asks before it sets a mere default. (What the specification says wins over the
  * framework in any case.) */
 bool task_said(const struct framework_task *t, const char *name);
-
-/* Adds a word to the command. */
-int task_word(const struct framework_task *t, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
 
 /* Where a task stands among all that train: the tasks of the `ranked` roles, in the order of the
  * framework's table. `local` is within the container, because there a process sees its GPUs and its

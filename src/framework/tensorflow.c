@@ -143,8 +143,6 @@ static int tensorflow_task(const struct framework_task *t, struct err *err)
     return env_end(&e, err);
 }
 
-static const char *const aliases[] = { "tf", "tf2", NULL };
-
 const struct framework framework_tensorflow = {
     .name = "tensorflow",
     .summary = "TensorFlow 2 and estimators, by TF_CONFIG",
@@ -159,10 +157,9 @@ const struct framework framework_tensorflow = {
            "decide, are ydl-native and run no Python; with 'native: auto' only those that have no "
            "command. gRPC obeys http_proxy: unset it, or set no_proxy. For scripts that take "
            "--ps_hosts and --job_name see tensorflow-flags.",
-    .aliases = aliases,
+    .aliases = (const char *const[]){ "tf", "tf2", NULL },
     .proven = true,
     .roles = roles,
-    .worker_role = "worker",
     .server_role = "ps",
     .native = true,
     .names = true,

@@ -59,13 +59,11 @@ static int tensorflow_flags_task(const struct framework_task *t, struct err *err
         return 0;
     r = strs_split(t->argv, t->common, "\n");
     if (r == 0)
-        r = task_word(t, "--job_name=%s", t->role->name);
+        r = strs_printf(t->argv, "--job_name=%s", t->role->name);
     if (r == 0)
-        r = task_word(t, "--task_index=%u", t->rank);
+        r = strs_printf(t->argv, "--task_index=%u", t->rank);
     return r < 0 ? err_oom(err) : 0;
 }
-
-static const char *const aliases[] = { "tf1", "tf-flags", "tensorflow1", NULL };
 
 const struct framework framework_tensorflow_flags = {
     .name = "tensorflow-flags",
@@ -75,10 +73,9 @@ const struct framework framework_tensorflow_flags = {
            "servers are stopped. With 'native: yes' these are ydl-native. A failed task is "
            "restarted alone, on the same port. Scripts with other names for these arguments can "
            "use framework 'none' and {hosts:ps}, {hosts:worker}, {role} and {rank}.",
-    .aliases = aliases,
+    .aliases = (const char *const[]){ "tf1", "tf-flags", "tensorflow1", NULL },
     .proven = true,
     .roles = roles,
-    .worker_role = "worker",
     .server_role = "ps",
     .native = true,
     .names = true,

@@ -2,11 +2,6 @@
 #include "framework/frameworks.h"
 #include "framework/task.h"
 
-static const struct framework_role roles[] = {
-    { .name = "worker", .decides = true, .ranked = true, .doc = "trains" },
-    { 0 },
-};
-
 /* The tracker sorts ids as text, so they all need the same number of digits to sort like ranks. */
 static int xgboost_task(const struct framework_task *t, struct err *err)
 {
@@ -17,8 +12,6 @@ static int xgboost_task(const struct framework_task *t, struct err *err)
     return rabit_task_env(t, width, err);
 }
 
-static const char *const aliases[] = { "xgb", NULL };
-
 const struct framework framework_xgboost = {
     .name = "xgboost",
     .summary = "XGBoost from 2.1, with its tracker in the master",
@@ -27,10 +20,9 @@ const struct framework framework_xgboost = {
            "collective.CommunicatorContext(dmlc_tracker_uri=…): XGBoost does not read them itself. "
            "Ranks are those of the tasks. The job succeeds when all workers succeed; a restart "
            "restarts all of them. For XGBoost up to 2.0 see rabit.",
-    .aliases = aliases,
+    .aliases = (const char *const[]){ "xgb", NULL },
     .proven = true,
-    .roles = roles,
-    .worker_role = "worker",
+    .roles = task_workers,
     .restart = SPEC_RESTART_GANG,
     .port = FRAMEWORK_PORT_RELEASE,
     .servers = FRAMEWORK_XGBOOST,

@@ -189,8 +189,9 @@ int listen_close(int fd)
 
 /* ---- the other end ---- */
 
-static int peer_of(int fd, struct ucred *ret)
+int sock_peer_uid(int fd, uid_t *ret)
 {
+    struct ucred who = { 0 };
     int domain = 0;
     socklen_t n = sizeof(domain);
 
@@ -198,28 +199,11 @@ static int peer_of(int fd, struct ucred *ret)
         return -errno;
     if (domain != AF_UNIX)
         return -EOPNOTSUPP;
-    n = sizeof(*ret);
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &n) < 0 ? -errno : 0;
-}
-
-int sock_peer_uid(int fd, uid_t *ret)
-{
-    struct ucred who = { 0 };
-    int r = peer_of(fd, &who);
-
-    if (r == 0)
-        *ret = who.uid;
-    return r;
-}
-
-int sock_peer_pid(int fd, pid_t *ret)
-{
-    struct ucred who = { 0 };
-    int r = peer_of(fd, &who);
-
-    if (r == 0)
-        *ret = who.pid;
-    return r;
+    n = sizeof(who);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) < 0)
+        return -errno;
+    *ret = who.uid;
+    return 0;
 }
 
 /* A full backlog does not make connect() wait, and nothing tells when it has room again. */

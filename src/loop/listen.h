@@ -22,10 +22,9 @@ int listen_unix(const char *path, int *ret_fd, struct err *err);
 /* Closes a listening descriptor; a Unix socket's file is removed first. Always -1. */
 int listen_close(int fd);
 
-/* The user and process that connected, as the kernel saw them then; Unix sockets only, else
+/* The user that connected, as the kernel saw it then; Unix sockets only, else
  * -EOPNOTSUPP. */
 int sock_peer_uid(int fd, uid_t *ret);
-int sock_peer_pid(int fd, pid_t *ret);
 
 /* Connects to a Unix socket. *ret is the caller's: sock_close(). Fibers only. */
 int sock_connect_unix(struct loop *l, const char *path, int64_t deadline, struct sock **ret,

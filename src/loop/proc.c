@@ -272,15 +272,6 @@ int proc_end(struct proc *p, int64_t grace, int *ret_status)
 
 /* ---- signals and the end ---- */
 
-int proc_signal(struct proc *p, int signum)
-{
-    int status;
-
-    if (proc_ended(p, &status))
-        return -ESRCH;
-    return syscall(SYS_pidfd_send_signal, p->pidfd, signum, NULL, 0) < 0 ? -errno : 0;
-}
-
 int proc_signal_group(struct proc *p, int signum)
 {
     /* The group has the child's number, which nobody else can get before the child is reaped. */

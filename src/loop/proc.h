@@ -38,8 +38,8 @@ int proc_on_end(struct proc *p, void (*fn)(void *user), void *user);
 /* Has it ended? Never waits. */
 bool proc_ended(struct proc *p, int *ret_status);
 
-/* Sends a signal to the child alone, or to every process of its group; -ESRCH when none is left. */
-int proc_signal(struct proc *p, int signum);
+/* Sends a signal to every process of the child's group. One that has ended is there until
+ * proc_free(). */
 int proc_signal_group(struct proc *p, int signum);
 
 /* Asks the group to end with SIGTERM, and after `grace` milliseconds with SIGKILL. Returns once

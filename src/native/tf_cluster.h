@@ -27,11 +27,7 @@ struct tf_cluster {
 };
 
 void tf_cluster_done(struct tf_cluster *c);
-static inline void auto_tf_cluster_(struct tf_cluster *c)
-{
-    tf_cluster_done(c);
-}
-#define AUTO_TF_CLUSTER AUTO(tf_cluster) struct tf_cluster /* = { 0 } */
+#define AUTO_TF_CLUSTER AUTO_DONE(tf_cluster_done) struct tf_cluster /* = { 0 } */
 
 /* Which of them a server is. */
 struct tf_task {

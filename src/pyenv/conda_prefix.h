@@ -38,11 +38,8 @@ struct conda_prefix_patches {
 };
 void conda_prefix_patches_done(struct conda_prefix_patches *p); /* zero is a valid start */
 
-static inline void auto_conda_prefix_patches_(struct conda_prefix_patches *p)
-{
-    conda_prefix_patches_done(p);
-}
-#define AUTO_CONDA_PATCHES AUTO(conda_prefix_patches) struct conda_prefix_patches /* = { 0 } */
+#define AUTO_CONDA_PATCHES                                                                         \
+    AUTO_DONE(conda_prefix_patches_done) struct conda_prefix_patches /* = { 0 } */
 
 /* From one of these paths to another one. A path counts where it ends like one: "/e" is in "/e/x"
  * and "-L/e:", and not in "/etc". */

@@ -37,11 +37,7 @@ struct hadoop_env {
 int hadoop_home_find(const struct hadoop_env *e, struct hadoop_home *ret);
 void hadoop_home_done(struct hadoop_home *h);
 
-static inline void auto_hadoop_home_(struct hadoop_home *h)
-{
-    hadoop_home_done(h);
-}
-#define AUTO_HADOOP_HOME AUTO(hadoop_home) struct hadoop_home /* = { 0 } */
+#define AUTO_HADOOP_HOME AUTO_DONE(hadoop_home_done) struct hadoop_home /* = { 0 } */
 
 /* What is missing for libhdfs, as the first sentence that helps; NULL when nothing is. Borrowed,
  * constant. */

@@ -80,11 +80,7 @@ int pack_add(struct pack_list *l, const char *path, const char *name, const stru
 int pack_add_data(struct pack_list *l, const char *name, char *data, size_t n, bool executable);
 void pack_list_done(struct pack_list *l); /* zero is a valid start */
 
-static inline void auto_pack_list_(struct pack_list *l)
-{
-    pack_list_done(l);
-}
-#define AUTO_PACK_LIST AUTO(pack_list) struct pack_list /* = { 0 } */
+#define AUTO_PACK_LIST AUTO_DONE(pack_list_done) struct pack_list /* = { 0 } */
 
 /* Bytes that the archive will have; 0 when out of memory. Sorts the list. */
 uint64_t pack_size(struct pack_list *l);

@@ -43,11 +43,7 @@ struct pyenv {
 int pyenv_look(const char *dir, struct pyenv *ret, struct err *err);
 void pyenv_done(struct pyenv *e);
 
-static inline void auto_pyenv_(struct pyenv *e)
-{
-    pyenv_done(e);
-}
-#define AUTO_PYENV AUTO(pyenv) struct pyenv /* = { 0 } */
+#define AUTO_PYENV AUTO_DONE(pyenv_done) struct pyenv /* = { 0 } */
 
 /* Fills `l`, which was zeroed, with all of it as it is to be in the archive. Reads scripts and
  * RECORD files, of a conda environment its records and the files that say where it is, and of the
@@ -76,4 +72,5 @@ int pyenv_script(const struct strs *prefixes, const char *text, size_t n, struct
 int pyenv_config(const char *text, size_t n, struct buf *out); /* pyvenv.cfg */
 int pyenv_record(const char *text, size_t n, struct buf *out); /* RECORD of a package */
 
+/* The files of scripts/, in the binary (cmake/ydl_embed.cmake). */
 extern const char pyenv_activate_sh[], pyenv_activate_fish[], pyenv_unpack_py[];

@@ -251,28 +251,7 @@ static int (*const handlers[])(struct rabit *t, struct tracker_client *g,
 
 static int rabit_tracker_first_word(const uint8_t *p, size_t n, struct err *err)
 {
-    int32_t magic = 0;
-
-    if (n < sizeof(magic))
-        return 0;
-    memcpy(&magic, p, sizeof(magic));
-    if (magic != RABIT_MAGIC)
-        return err_set(err, -EPROTO, "this is not a worker (its first word is 0x%x)",
-                       (unsigned)magic);
-    return 1;
-}
-
-static int check_magic(struct tracker_client *g, int64_t deadline, struct err *err)
-{
-    int32_t magic = 0, ours = RABIT_MAGIC;
-    ssize_t used = tracker_client_read(g, rabit_parse_number, &magic, deadline,
-                                       err); /* rabit_tracker_first_word() */
-
-    if (used < 0)
-        return (int)used;
-    tracker_client_used(g, (size_t)used);
-    g->greeted = true;
-    return tracker_client_write(g, &ours, sizeof(ours), err);
+    return tracker_server_first_word(p, n, RABIT_MAGIC, err);
 }
 
 static int rabit_tracker_talk(void *user, struct tracker_client *g, struct err *err)
@@ -281,7 +260,7 @@ static int rabit_tracker_talk(void *user, struct tracker_client *g, struct err *
     int64_t deadline = loop_in(t->opt->loop, HELLO_MS);
     struct rabit_hello h;
     ssize_t used;
-    int r = check_magic(g, deadline, err);
+    int r = tracker_client_greet(g, RABIT_MAGIC, deadline, err);
 
     if (r < 0)
         return r;

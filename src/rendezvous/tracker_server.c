@@ -275,6 +275,38 @@ int tracker_client_write(struct tracker_client *g, const void *p, size_t n, stru
     return r < 0 ? err_code(err, r, "write") : 0;
 }
 
+int tracker_server_first_word(const uint8_t *p, size_t n, int32_t magic, struct err *err)
+{
+    int32_t word = 0;
+
+    if (n < sizeof(word))
+        return 0;
+    memcpy(&word, p, sizeof(word));
+    if (word != magic)
+        return err_set(err, -EPROTO, "this is not a worker (its first word is 0x%x)",
+                       (unsigned)word);
+    return 1;
+}
+
+static ssize_t tracker_parse_word(const uint8_t *p, size_t n, void *ret, struct err *err)
+{
+    (void)p;
+    (void)ret;
+    (void)err;
+    return n < sizeof(int32_t) ? 0 : (ssize_t)sizeof(int32_t);
+}
+
+int tracker_client_greet(struct tracker_client *g, int32_t magic, int64_t deadline, struct err *err)
+{
+    ssize_t used = tracker_client_read(g, tracker_parse_word, NULL, deadline, err);
+
+    if (used < 0)
+        return (int)used;
+    tracker_client_used(g, (size_t)used);
+    g->greeted = true;
+    return tracker_client_write(g, &magic, sizeof(magic), err);
+}
+
 int tracker_client_linger(struct tracker_client *g, struct err *err)
 {
     char c;

@@ -57,6 +57,12 @@ typedef ssize_t guest_parse(const uint8_t *p, size_t n, void *ret, struct err *e
 ssize_t tracker_client_read(struct tracker_client *g, guest_parse *parse, void *ret,
                             int64_t deadline, struct err *err);
 void tracker_client_used(struct tracker_client *g, size_t n);
+/* Both protocols begin with a number, 4 bytes in native order: 1 when it is there, 0 when more has
+ * to come, -EPROTO when it is another one. For `first`. */
+int tracker_server_first_word(const uint8_t *p, size_t n, int32_t magic, struct err *err);
+/* Reads that number, which `first` has seen, and says it back. */
+int tracker_client_greet(struct tracker_client *g, int32_t magic, int64_t deadline,
+                         struct err *err);
 /* It has shown who it is: it is not made to leave for others any more. Does not wait. */
 void tracker_client_proven(struct tracker_client *g);
 int tracker_client_write(struct tracker_client *g, const void *p, size_t n, struct err *err);

@@ -305,25 +305,9 @@ static int (*const handlers[])(struct visit *v, struct err *err) = {
 
 /* ---- a connection ---- */
 
-static ssize_t parse_magic(const uint8_t *p, size_t n, void *ret, struct err *err)
-{
-    int32_t magic = 0;
-
-    (void)ret;
-    if (n < sizeof(magic))
-        return 0;
-    memcpy(&magic, p, sizeof(magic));
-    if (magic != XGBOOST_MAGIC)
-        return err_set(err, -EPROTO, "this is not a worker (its first word is 0x%x)",
-                       (unsigned)magic);
-    return sizeof(magic);
-}
-
 static int xgboost_tracker_first_word(const uint8_t *p, size_t n, struct err *err)
 {
-    ssize_t used = parse_magic(p, n, NULL, err);
-
-    return used < 0 ? (int)used : used > 0;
+    return tracker_server_first_word(p, n, XGBOOST_MAGIC, err);
 }
 
 static int read_one(struct tracker_client *g, guest_parse *parse, void *ret, int64_t deadline,
@@ -342,12 +326,8 @@ static int greet(struct visit *v, struct err *err)
     struct tracker_client *g = v->guest;
     const struct xgboost_hello *h = &v->hello;
     int64_t deadline = loop_in(v->of->opt->loop, HELLO_MS);
-    int32_t magic = XGBOOST_MAGIC;
-    int r = read_one(g, parse_magic, NULL, deadline, err);
+    int r = tracker_client_greet(g, XGBOOST_MAGIC, deadline, err);
 
-    g->greeted = r == 0;
-    if (r == 0)
-        r = tracker_client_write(g, &magic, sizeof(magic), err);
     if (r == 0)
         r = read_one(g, xgboost_parse_hello, &v->hello, deadline, err);
     if (r < 0)

@@ -66,11 +66,6 @@ static void job_dirs_done(struct job_dirs *l)
     }
     free(l->v);
 }
-static inline void auto_job_dirs_(struct job_dirs *l)
-{
-    job_dirs_done(l);
-}
-
 static int push_dir(struct job_dirs *l, const struct fs_entry *e, struct err *err)
 {
     struct job_dir *d;
@@ -89,14 +84,9 @@ static int list_dirs(struct fs *fs, const char *base, struct job_dirs *ret, stru
     struct yarn_app_id id;
     int r = jobs ? fs_list_open(fs, jobs, &list, err) : err_oom(err);
 
-    if (r == -ENOENT) {
-        err_clear(err);
-        return 0;
-    }
-    while (r == 0) {
-        r = fs_list_next(list, &e, err);
-        if (r <= 0)
-            break;
+    if (r < 0)
+        return err_forgive(err, r, -ENOENT);
+    while (r == 0 && (r = fs_list_next(list, &e, err)) > 0) {
         r = 0;
         if (e->type == FS_DIRECTORY && yarn_app_id_parse(e->name, &id, NULL) == 0)
             r = push_dir(ret, e, err);
@@ -128,7 +118,7 @@ static bool app_dirs_hopeless(int r)
 int app_dirs_sweep(struct fs *fs, const char *base, const struct app_dirs_alive *alive, size_t *ret,
                    struct err *err)
 {
-    AUTO(job_dirs) struct job_dirs dirs = { 0 };
+    AUTO_DONE(job_dirs_done) struct job_dirs dirs = { 0 };
     size_t swept = 0;
     int r = list_dirs(fs, base, &dirs, err);
 
@@ -171,12 +161,8 @@ static int read_uses(struct fs *fs, const char *dir, struct app_dir *j, struct e
     ssize_t n;
     int r = path ? fs_open(fs, path, &reader, err) : err_oom(err);
 
-    if (r == -ENOENT) {
-        err_clear(err);
-        return 0;
-    }
     if (r < 0)
-        return r;
+        return err_forgive(err, r, -ENOENT);
     while ((n = fs_read_next(reader, &p, 0, err)) > 0)
         if (buf_add(&text, p, (size_t)n) < 0)
             return err_set(err, -E2BIG, "'%s' is too large", path);
@@ -200,7 +186,7 @@ static int push_job(struct fs *fs, struct app_dirs *l, struct job_dir *d, struct
 int app_dirs(struct fs *fs, const char *base, const struct app_dirs_alive *alive,
              struct app_dirs *ret, struct err *err)
 {
-    AUTO(job_dirs) struct job_dirs dirs = { 0 };
+    AUTO_DONE(job_dirs_done) struct job_dirs dirs = { 0 };
     int r = list_dirs(fs, base, &dirs, err);
 
     for (size_t i = 0; r == 0 && i < dirs.n; i++) {

@@ -47,8 +47,4 @@ struct app_dirs {
 int app_dirs(struct fs *fs, const char *base, const struct app_dirs_alive *alive,
              struct app_dirs *ret, struct err *err);
 void app_dirs_done(struct app_dirs *l);
-static inline void auto_app_dirs_(struct app_dirs *l)
-{
-    app_dirs_done(l);
-}
-#define AUTO_APP_DIRS AUTO(app_dirs) struct app_dirs /* = { 0 } */
+#define AUTO_APP_DIRS AUTO_DONE(app_dirs_done) struct app_dirs /* = { 0 } */

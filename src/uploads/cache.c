@@ -142,11 +142,6 @@ static void cache_parts_done(struct parts *l)
     free(l->v);
 }
 
-static inline void auto_parts_(struct parts *l)
-{
-    cache_parts_done(l);
-}
-
 static int cache_add_part(struct parts *parts, struct cache_files *files,
                           const struct cache_part *like, struct err *err)
 {
@@ -215,12 +210,8 @@ static bool cache_is_missing(const struct cache_part *p)
 /* Is what lies there ours? When nothing does, nothing can be wrong with it. */
 static int trust_cache(struct cache *c, struct err *err)
 {
-    int r = fs_trusted(c->fs, c->dir, err);
+    int r = err_forgive(err, fs_trusted(c->fs, c->dir, err), -ENOENT);
 
-    if (r == -ENOENT) {
-        err_clear(err);
-        return 0;
-    }
     return r < 0 ? err_wrap(err, r, "the cache is not safe") : 0;
 }
 
@@ -334,7 +325,7 @@ static int send_missing(struct cache *c, struct parts *parts, bool quiet, struct
 int cache_put(struct cache *c, struct uploads_list *list, bool quiet, struct cache_files *ret,
               struct err *err)
 {
-    AUTO(parts) struct parts parts = { 0 };
+    AUTO_DONE(cache_parts_done) struct parts parts = { 0 };
     int r = cache_make_parts(c, list, &parts, ret, err);
 
     if (r == 0)

@@ -45,11 +45,7 @@ struct cache_files {
     size_t n;
 };
 void cache_files_done(struct cache_files *l);
-static inline void auto_cache_files_(struct cache_files *l)
-{
-    cache_files_done(l);
-}
-#define AUTO_CACHE_FILES AUTO(cache_files) struct cache_files /* = { 0 } */
+#define AUTO_CACHE_FILES AUTO_DONE(cache_files_done) struct cache_files /* = { 0 } */
 const struct cache_file *cache_files_find(const struct cache_files *l, const char *to);
 
 /* Uploads everything in the list, each named file by itself and the found ones as one archive;
@@ -77,11 +73,7 @@ struct cache_entries {
     size_t n;
 };
 void cache_entries_done(struct cache_entries *l);
-static inline void auto_cache_entries_(struct cache_entries *l)
-{
-    cache_entries_done(l);
-}
-#define AUTO_CACHE_ENTRIES AUTO(cache_entries) struct cache_entries /* = { 0 } */
+#define AUTO_CACHE_ENTRIES AUTO_DONE(cache_entries_done) struct cache_entries /* = { 0 } */
 
 struct app_dirs_alive; /* app_dirs.h */
 

@@ -48,14 +48,9 @@ static int list_hash(struct cache *c, const struct cache_entry *hash, struct cac
     size_t n = 0;
     int r = dir ? fs_list_open(c->fs, dir, &list, err) : err_oom(err);
 
-    if (r == -ENOENT) {
-        err_clear(err); /* somebody else prunes */
-        return 0;
-    }
-    while (r == 0) {
-        r = fs_list_next(list, &e, err);
-        if (r <= 0)
-            break;
+    if (r < 0)
+        return err_forgive(err, r, -ENOENT); /* somebody else prunes */
+    while (r == 0 && (r = fs_list_next(list, &e, err)) > 0) {
         n++;
         r = cache_push(ret,
                        (struct cache_entry){ .hash = strdup(hash->hash),
@@ -78,14 +73,9 @@ static int list_hashes(struct cache *c, struct cache_entries *ret, struct err *e
     const struct fs_entry *e;
     int r = fs_list_open(c->fs, c->dir, &list, err);
 
-    if (r == -ENOENT) {
-        err_clear(err);
-        return 0;
-    }
-    while (r == 0) {
-        r = fs_list_next(list, &e, err);
-        if (r <= 0)
-            break;
+    if (r < 0)
+        return err_forgive(err, r, -ENOENT);
+    while (r == 0 && (r = fs_list_next(list, &e, err)) > 0) {
         r = 0;
         if (e->type == FS_DIRECTORY && hashes_is_hash(e->name, strlen(e->name)))
             r = cache_push(ret,
@@ -201,12 +191,9 @@ static int remove_hash(struct cache *c, const struct cache_entry *e, bool *ret_g
         r = err_oom(err);
     if (r == 0)
         r = fs_rename(c->fs, from, to, false, err);
-    if (r == -ENOENT) {
-        err_clear(err);
-        return 0;
-    }
-    if (r == 0)
-        r = fs_stat(c->fs, to, &now, err);
+    if (r < 0)
+        return err_forgive(err, r, -ENOENT);
+    r = fs_stat(c->fs, to, &now, err);
     if (r == 0 && now.mtime != e->used && fs_rename(c->fs, to, from, false, NULL) == 0)
         return 0;
     if (r == 0)

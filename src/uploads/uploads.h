@@ -64,11 +64,7 @@ int uploads_find(const struct spec *s, const struct uploads_options *o, struct u
                  struct spec_faults *f);
 void uploads_done(struct uploads_list *l);
 
-static inline void auto_uploads_(struct uploads_list *l)
-{
-    uploads_done(l);
-}
-#define AUTO_UPLOADS AUTO(uploads) struct uploads_list /* = { 0 } */
+#define AUTO_UPLOADS AUTO_DONE(uploads_done) struct uploads_list /* = { 0 } */
 
 /* Adds a file of this machine by hand, as ydl-node. All copied. */
 int uploads_add(struct uploads_list *l, const char *from, const char *to, struct err *err);

@@ -146,7 +146,7 @@ static const char *skip_authority(const char *target)
 
 int http_target_parse(const char *target, struct http_target *ret, struct err *err)
 {
-    AUTO(http_target) struct http_target t = { 0 };
+    AUTO_DONE(http_target_done) struct http_target t = { 0 };
     size_t path_len, query_len;
     int r;
 

@@ -20,11 +20,6 @@ void http_target_done(struct http_target *t);
 /* The first value of `name`, "" when it has none; NULL when it is not there. Borrowed. */
 const char *http_target_get(const struct http_target *t, const char *name);
 
-static inline void auto_http_target_(struct http_target *t)
-{
-    http_target_done(t);
-}
-
 /* Undoes percent-encoding; with `plus`, '+' is a space. -EINVAL for a '%' without two hexadecimal
  * digits and for %00. *ret is the caller's. */
 int http_unquote(const char *s, size_t n, bool plus, char **ret);

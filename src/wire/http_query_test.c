@@ -29,7 +29,7 @@ static void paths_come_out_decoded_and_plain(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        AUTO(http_target) struct http_target t = { 0 };
+        AUTO_DONE(http_target_done) struct http_target t = { 0 };
         struct err err = ERR_INIT;
 
         assert_int_equal(http_target_parse(rows[i].target, &t, &err), 0);
@@ -68,7 +68,7 @@ static void what_could_surprise_is_refused(void **state)
 
 static void names_of_a_query_are_found(void **state)
 {
-    AUTO(http_target) struct http_target t = { 0 };
+    AUTO_DONE(http_target_done) struct http_target t = { 0 };
     struct err err = ERR_INIT;
 
     (void)state;
@@ -86,7 +86,7 @@ static void names_of_a_query_are_found(void **state)
 static void a_query_has_a_limit(void **state)
 {
     AUTO_BUF b = { .max = 4 * KIB };
-    AUTO(http_target) struct http_target t = { 0 };
+    AUTO_DONE(http_target_done) struct http_target t = { 0 };
     struct err err = ERR_INIT;
 
     (void)state;

@@ -138,20 +138,21 @@ static int do_pread(struct driver *d)
 static int do_follow(struct driver *d)
 {
     PLACE from = { 0 };
-    AUTO_FS_READER *reader = NULL;
+    uint64_t seen = 0;
     int r = find(d, d->args[0], &from);
 
-    if (r == 0)
-        r = fs_open(from.fs, from.path, &reader, &d->err);
-    while (r == 0) {
-        bool growing = fs_growing(reader);
+    for (bool growing = true; r == 0 && growing;) {
+        AUTO_FS_READER *reader = NULL;
 
-        r = fs_copy_out(reader, 1, NULL, NULL, &d->err);
-        if (r < 0 || !growing)
+        r = fs_open(from.fs, from.path, &reader, &d->err);
+        if (r < 0)
             return r;
-        r = fiber_sleep(d->loop, 50);
-        if (r == 0)
-            r = fs_refresh(reader, &d->err);
+        growing = fs_growing(reader);
+        fs_seek(reader, seen);
+        seen = fs_length(reader);
+        r = fs_copy_out(reader, 1, NULL, NULL, &d->err);
+        if (r == 0 && growing)
+            r = fiber_sleep(d->loop, 50);
     }
     return r;
 }
@@ -242,22 +243,6 @@ static int do_chmod(struct driver *d)
     int r = find(d, d->args[0], &at);
 
     return r < 0 ? r : fs_chmod(at.fs, at.path, d->o.create.mode, &d->err);
-}
-
-static int do_chown(struct driver *d)
-{
-    PLACE at = { 0 };
-    int r = find(d, d->args[0], &at);
-
-    return r < 0 ? r : fs_chown(at.fs, at.path, d->args[1], NULL, &d->err);
-}
-
-static int do_setrep(struct driver *d)
-{
-    PLACE at = { 0 };
-    int r = find(d, d->args[0], &at);
-
-    return r < 0 ? r : fs_set_replication(at.fs, at.path, d->o.create.replication, &d->err);
 }
 
 static int do_du(struct driver *d)
@@ -413,9 +398,9 @@ static const struct verb verbs[] = {
     { "put", 2, do_put },         { "get", 2, do_get },         { "pread", 1, do_pread },
     { "follow", 1, do_follow },   { "ls", 1, do_ls },           { "glob", 1, do_glob },
     { "stat", 1, do_stat },       { "mkdir", 1, do_mkdir },     { "rm", 1, do_rm },
-    { "mv", 2, do_mv },           { "chmod", 1, do_chmod },     { "chown", 2, do_chown },
-    { "setrep", 1, do_setrep },   { "du", 1, do_du },           { "recover", 1, do_recover },
-    { "puttree", 2, do_puttree }, { "gettree", 2, do_gettree }, { "token", 3, do_token },
+    { "mv", 2, do_mv },           { "chmod", 1, do_chmod },     { "du", 1, do_du },
+    { "recover", 1, do_recover }, { "puttree", 2, do_puttree }, { "gettree", 2, do_gettree },
+    { "token", 3, do_token },
 };
 
 const struct verb *verb_find(const char *name)

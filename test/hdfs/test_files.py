@@ -113,9 +113,8 @@ def test_attributes_are_what_was_asked_for(cluster):
         "640", "1", str(2 * MIB)]
     assert java(cluster, "-stat", "%a", "/tmp/attr").stdout.strip() == "755"
     drive(cluster, "--mode", 0o1777, "chmod", "/tmp/attr")
-    drive(cluster, "--rep", 2, "setrep", "/tmp/attr/file")
-    drive(cluster, "chown", "/tmp/attr/file", "bob")
-    assert drive(cluster, "stat", "/tmp/attr/file").stdout.split()[1:4] == ["0640", "2", "bob"]
+    java(cluster, "-chown", "bob", "/tmp/attr/file")
+    assert drive(cluster, "stat", "/tmp/attr/file").stdout.split()[1:4] == ["0640", "1", "bob"]
     assert drive(cluster, "stat", "/tmp/attr").stdout.split()[1] == "1777"
     drive(cluster, "-r", "rm", "/tmp/attr")
 

@@ -25,7 +25,7 @@ struct test {
     struct strs hosts;
     struct task tasks[TASKS + 1];
     int64_t deadline;
-    bool registered, updated;
+    bool registered;
     struct err err;
 };
 

@@ -28,12 +28,12 @@ int ask_for(struct test *t, size_t i)
 
 static int launch_of(struct test *t, size_t i, Yarn__ContainerLaunchContext **ret)
 {
-    static const char script[] = "echo \"$CONTAINER_ID $NM_HOST\" >\"$DIR/task-$TASK\"\n"
+    static const char script[] = "exec 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr\n"
+                                 "echo \"$CONTAINER_ID $NM_HOST\" >\"$DIR/task-$TASK\"\n"
                                  "[ \"$TASK\" = 6 ] && exec sleep 600\n"
                                  "while [ ! -e \"$DIR/go\" ]; do sleep 0.1; done\n"
                                  "exit $TASK\n";
     AUTO_MESSAGE Yarn__ContainerLaunchContext *c = yarn_launch_new();
-    const char *words[] = { "bash", "-c", script };
     char number[8];
     int r = c ? 0 : err_oom(&t->err);
 
@@ -43,11 +43,7 @@ static int launch_of(struct test *t, size_t i, Yarn__ContainerLaunchContext **re
     if (r == 0)
         r = yarn_launch_env(c, "TASK", number, &t->err);
     if (r == 0)
-        r = yarn_launch_script(c, "exec", &t->err);
-    if (r == 0)
-        r = yarn_launch_words(c, words, COUNT_OF(words), &t->err);
-    if (r == 0)
-        r = yarn_launch_script(c, "1><LOG_DIR>/stdout 2><LOG_DIR>/stderr", &t->err);
+        r = yarn_launch_script(c, script, &t->err);
     if (r == 0)
         *ret = take(c);
     return r;

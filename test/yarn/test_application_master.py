@@ -33,7 +33,7 @@ def _check_grants(master: Master, hosts: list[str]) -> None:
 
 def _check_blacklist(master: Master, hosts: list[str]) -> None:
     """The RM's page names the node, and the next container is elsewhere."""
-    wait_for(lambda: "status state=RUNNING" in master.log, f"the extra container; {master.log}")
+    wait_for(lambda: "extra runs" in master.log, f"the extra container; {master.log}")
     avoided = master.attempt()["blacklistedNodes"]
     assert avoided in hosts
     extra = next(row for row in master.fields("granted") if row["task"] == "6")
@@ -56,7 +56,6 @@ def _check_end(master: Master, user: str = ME, restarted: bool = False) -> None:
     codes = {row["task"]: row["code"] for row in master.fields("completed")}
     assert codes == {"0": "0", "1": "1", "2": "2", "3": "3", "4": "4", "5": "5", "6": "-105"}
     assert len(master.lines("completed")) == 7  # each told once
-    assert master.lines("updated") == ["updated memory=128 version=1"]
 
 
 @pytest.mark.parametrize("each_cluster", ["cluster", "krb_cluster"], indirect=True)
@@ -107,7 +106,7 @@ def test_a_second_attempt_goes_on_with_the_containers_of_the_first(cluster, tmp_
         os.kill(int(master.fields("master")[0]["pid"]), signal.SIGKILL)
         wait_for(lambda: len(master.lines("previous")) == 6, f"the second attempt; {master.log}")
         master.touch("go")
-        wait_for(lambda: "status state=RUNNING" in master.log, f"the extra one; {master.log}")
+        wait_for(lambda: "extra runs" in master.log, f"the extra one; {master.log}")
         master.touch("stop")
         assert master.end().splitlines()[-1].startswith("FINISHED SUCCEEDED")
         codes = {row["task"]: row["code"] for row in master.fields("completed")}

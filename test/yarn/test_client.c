@@ -2,14 +2,13 @@
  * prints the answers as one JSON document, for a test that compares them with the RM's own pages.
  *
  *     ydl-test-client look
- *     ydl-test-client app ID                  report, attempts, live containers
- *     ydl-test-client kill ID | move ID QUEUE | priority ID N | end ID MS | fail ATTEMPT
- *     ydl-test-client signal CONTAINER
- *     ydl-test-client token                   gets, renews and cancels one
+ *     ydl-test-client app ID                  report, attempts
+ *     ydl-test-client kill ID | move ID QUEUE
+ *     ydl-test-client token                   gets and cancels one
  *     ydl-test-client queue NAME
  *     ydl-test-client submit QUEUE COMMAND [LABEL GPUS]    an application of one command
- *     ydl-test-client words FILE WORD…        one that writes its words, and as many variables with
- *                                             the same values, to FILE, each ended by a NUL */
+ *     ydl-test-client values FILE VALUE…      one that writes variables with these values to FILE,
+ *                                             each ended by a NUL */
 #include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -114,27 +113,12 @@ static int look_at_types(struct test *t)
 static int look_at_labels(struct test *t)
 {
     AUTO_RPC Yarn__GetClusterNodeLabelsResponse *labels = NULL;
-    AUTO_RPC Yarn__GetLabelsToNodesResponse *by_label = NULL;
-    AUTO_RPC Yarn__GetNodesToLabelsResponse *by_node = NULL;
-    json_t *list = json_array(), *map = json_object(), *back = json_object();
+    json_t *list = json_array();
     int r = yarn_labels(t->client, &labels, &t->err);
 
-    if (r == 0)
-        r = yarn_labels_to_nodes(t->client, NULL, 0, &by_label, &t->err);
-    if (r == 0)
-        r = yarn_nodes_to_labels(t->client, &by_node, &t->err);
     for (size_t i = 0; r == 0 && i < labels->n_labels; i++)
         json_array_append_new(list, json_text(labels->labels[i]->name));
-    for (size_t i = 0; r == 0 && i < by_label->n_labels; i++)
-        json_object_set_new(map, by_label->labels[i]->label,
-                            json_integer((json_int_t)by_label->labels[i]->n_node_ids));
-    for (size_t i = 0; r == 0 && i < by_node->n_nodes; i++)
-        if (by_node->nodes[i]->node_id && by_node->nodes[i]->n_labels)
-            json_object_set_new(back, by_node->nodes[i]->node_id->host,
-                                json_text(by_node->nodes[i]->labels[0]));
     json_object_set_new(t->out, "labels", list);
-    json_object_set_new(t->out, "label_nodes", map);
-    json_object_set_new(t->out, "node_labels", back);
     return r;
 }
 
@@ -191,26 +175,6 @@ static int app_id(struct test *t, struct yarn_app_id *ret)
     return yarn_app_id_parse(t->argv[1], ret, &t->err);
 }
 
-static int look_at_containers(struct test *t, struct yarn_attempt_id attempt)
-{
-    AUTO_RPC Yarn__GetContainersResponse *all = NULL;
-    AUTO_RPC Yarn__GetContainerReportResponse *one = NULL;
-    AUTO_RPC Yarn__GetApplicationAttemptReportResponse *same = NULL;
-    json_t *list = json_array();
-    char text[YARN_CONTAINER_ID_TEXT];
-    int r = yarn_containers(t->client, attempt, &all, &t->err);
-
-    for (size_t i = 0; r == 0 && i < all->n_containers; i++)
-        json_array_append_new(list,
-                              json_string(yarn_container_id_text(
-                                  yarn_container_id_of(all->containers[i]->container_id), text)));
-    json_object_set_new(t->out, "containers", list);
-    if (r == 0 && all->n_containers)
-        r = yarn_container(t->client, yarn_container_id_of(all->containers[0]->container_id), &one,
-                           &t->err);
-    return r == 0 ? yarn_attempt(t->client, attempt, &same, &t->err) : r;
-}
-
 static int look_at_app(struct test *t)
 {
     AUTO_RPC Yarn__GetApplicationReportResponse *report = NULL;
@@ -229,8 +193,6 @@ static int look_at_app(struct test *t)
         json_array_append_new(list,
                               json_string(yarn_attempt_state_name(attempts->attempts[i]->state)));
     json_object_set_new(t->out, "attempts", list);
-    if (r == 0 && attempts->n_attempts)
-        r = look_at_containers(t, yarn_attempt_id_of(attempts->attempts[0]->attempt_id));
     return r;
 }
 
@@ -250,64 +212,13 @@ static int move_app(struct test *t)
     return r == 0 ? yarn_move(t->client, id, t->argv[2], &t->err) : r;
 }
 
-static int number(struct test *t, int64_t *ret)
-{
-    return str_to_i64(t->argv[2] ? t->argv[2] : "", INT64_MIN, INT64_MAX, ret);
-}
-
-static int set_priority(struct test *t)
-{
-    struct yarn_app_id id;
-    int64_t n = 0;
-    int32_t got = 0;
-    int r = app_id(t, &id);
-
-    if (r == 0)
-        r = number(t, &n);
-    if (r == 0)
-        r = yarn_set_priority(t->client, id, (int32_t)n, &got, &t->err);
-    json_object_set_new(t->out, "priority", json_integer(got));
-    return r;
-}
-
-static int set_end(struct test *t)
-{
-    struct yarn_app_id id;
-    int64_t n = 0;
-    int r = app_id(t, &id);
-
-    if (r == 0)
-        r = number(t, &n);
-    return r == 0 ? yarn_set_end(t->client, id, n, &t->err) : r;
-}
-
-static int fail_attempt(struct test *t)
-{
-    struct yarn_attempt_id id;
-    int r = yarn_attempt_id_parse(t->argv[1], &id, &t->err);
-
-    return r == 0 ? yarn_fail_attempt(t->client, id, &t->err) : r;
-}
-
-static int signal_container(struct test *t)
-{
-    struct yarn_container_id id;
-    int r = yarn_container_id_parse(t->argv[1], &id, &t->err);
-
-    return r == 0 ? yarn_signal(t->client, id, YARN__SIGNAL_COMMAND__SIGNAL_GRACEFUL, &t->err) : r;
-}
-
 static int use_token(struct test *t)
 {
     AUTO_TOKEN token = { 0 };
-    int64_t expiry = 0;
     int r = yarn_get_token(t->client, t->argv[1] ? t->argv[1] : "root", &token, &t->err);
 
     if (r == 0)
         json_object_set_new(t->out, "service", json_text(token.service));
-    if (r == 0)
-        r = yarn_renew_token(t->client, &token, &expiry, &t->err);
-    json_object_set_new(t->out, "expiry", json_integer(expiry));
     return r == 0 ? yarn_cancel_token(t->client, &token, &t->err) : r;
 }
 
@@ -351,24 +262,25 @@ static int submit(struct test *t)
     return submit_launch(t, t->argv[1], special ? t->argv[3] : NULL, gpus, launch);
 }
 
-static int submit_words(struct test *t)
+static int submit_values(struct test *t)
 {
-    static const char script[] = "{ printf '%s\\0' \"$@\"; i=0; for word; do name=V$i;"
-                                 " printf '%s\\0' \"${!name}\"; i=$((i+1)); done; } >\"$OUT.tmp\""
+    static const char script[] = "for ((i = 0; i < N; i++)); do name=V$i;"
+                                 " printf '%s\\0' \"${!name}\"; done >\"$OUT.tmp\""
                                  " && mv \"$OUT.tmp\" \"$OUT\"";
     AUTO_MESSAGE Yarn__ContainerLaunchContext *c = yarn_launch_new();
-    const char *words[] = { "bash", "-c", script, "words" };
-    char name[16];
+    char name[16], count[16];
     int r = c ? yarn_launch_env(c, "OUT", t->argv[1], &t->err) : err_oom(&t->err);
+    int n = 0;
 
-    if (r == 0)
-        r = yarn_launch_words(c, words, COUNT_OF(words), &t->err);
-    for (int i = 0; r == 0 && t->argv[2 + i]; i++) {
-        snprintf(name, sizeof(name), "V%d", i);
-        r = yarn_launch_word(c, t->argv[2 + i], &t->err);
-        if (r == 0)
-            r = yarn_launch_env(c, name, t->argv[2 + i], &t->err);
+    for (; r == 0 && t->argv[2 + n]; n++) {
+        snprintf(name, sizeof(name), "V%d", n);
+        r = yarn_launch_env(c, name, t->argv[2 + n], &t->err);
     }
+    snprintf(count, sizeof(count), "%d", n);
+    if (r == 0)
+        r = yarn_launch_env(c, "N", count, &t->err);
+    if (r == 0)
+        r = yarn_launch_script(c, script, &t->err);
     return r == 0 ? submit_launch(t, "default", NULL, 0, c) : r;
 }
 
@@ -378,18 +290,9 @@ static const struct {
     const char *name;
     int (*run)(struct test *t);
 } commands[] = {
-    { "look", look },
-    { "app", look_at_app },
-    { "kill", kill_app },
-    { "move", move_app },
-    { "priority", set_priority },
-    { "end", set_end },
-    { "fail", fail_attempt },
-    { "signal", signal_container },
-    { "token", use_token },
-    { "queue", look_at_one_queue },
-    { "submit", submit },
-    { "words", submit_words },
+    { "look", look },     { "app", look_at_app },      { "kill", kill_app },
+    { "move", move_app }, { "token", use_token },      { "queue", look_at_one_queue },
+    { "submit", submit }, { "values", submit_values },
 };
 
 static int run(void *arg)

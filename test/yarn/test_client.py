@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import time
 
 import pytest
 
@@ -42,24 +41,11 @@ def test_an_application_is_moved_and_killed(cluster):
     seen = wait_for(lambda: (_ask(cluster, "app", app)["attempts"] == ["LAUNCHED"]
                              and _ask(cluster, "app", app)), "the attempt launched")
     assert seen["app"]["queue"].endswith("default")
-    assert len(seen["containers"]) == 1
-    _ask(cluster, "priority", app, "2")
-    _ask(cluster, "end", app, str(int((time.time() + 1000) * 1000)))
-    timeout = rest(cluster, f"apps/{app}/timeouts/LIFETIME")["timeout"]
-    assert 900 < int(timeout["remainingTimeInSeconds"]) <= 1000
     _ask(cluster, "move", app, "prod")
     assert _ask(cluster, "app", app)["app"]["queue"].endswith("prod")
-    _ask(cluster, "signal", seen["containers"][0])
     _ask(cluster, "kill", app)
     page = rest(cluster, f"apps/{app}")["app"]
     assert page["state"] in ("KILLED", "FAILED")
-
-
-def test_an_attempt_is_failed(cluster):
-    app = _ask(cluster, "submit", "default", "exec sleep 600")["id"]
-    wait_for(lambda: _ask(cluster, "app", app)["attempts"] == ["LAUNCHED"], "the attempt launched")
-    _ask(cluster, "fail", app.replace("application", "appattempt") + "_000001")
-    wait_for(lambda: rest(cluster, f"apps/{app}")["app"]["state"] == "FAILED", "it failed")
 
 
 # What bash, or the NodeManager before it, might take for something else.
@@ -71,12 +57,12 @@ NASTY = ["plain", "", "two words", "it's", "'", "\"quoted\"", "$HOME ${HOME} $(i
 
 
 @pytest.mark.parametrize("each_cluster", ["cluster", "old_cluster"], indirect=True)
-def test_words_and_values_arrive_as_they_are(each_cluster, tmp_path):
-    out = tmp_path / "words"
-    app = _ask(each_cluster, "words", str(out), *NASTY)["id"]
+def test_values_arrive_as_they_are(each_cluster, tmp_path):
+    out = tmp_path / "values"
+    app = _ask(each_cluster, "values", str(out), *NASTY)["id"]
     wait_for(out.exists, "the container's file")
     got = out.read_bytes().split(b"\0")[:-1]
-    assert got == [word.encode() for word in NASTY] * 2
+    assert got == [value.encode() for value in NASTY]
     _ask(each_cluster, "kill", app)
 
 
@@ -106,10 +92,9 @@ def test_a_resourcemanager_that_is_away_is_waited_for(cluster):
 
 
 @pytest.mark.parametrize("each_cluster", ["cluster", "krb_cluster", "ha_cluster"], indirect=True)
-def test_a_delegation_token_is_got_renewed_and_cancelled(each_cluster):
+def test_a_delegation_token_is_got_and_cancelled(each_cluster):
     said = _ask(each_cluster, "token", ME)
     assert len(said["service"].split(",")) == (2 if each_cluster.active("rm") != "rm" else 1)
-    assert said["expiry"] / 1000 > time.time() + 3600
 
 
 def test_a_token_cannot_be_got_with_nothing(krb_cluster):

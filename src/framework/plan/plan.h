@@ -52,11 +52,7 @@ struct plan_task {
 
 void plan_task_done(struct plan_task *t);
 
-static inline void auto_plan_task_(struct plan_task *t)
-{
-    plan_task_done(t);
-}
-#define AUTO_PLAN_TASK AUTO(plan_task) struct plan_task /* = { 0 } */
+#define AUTO_PLAN_TASK AUTO_DONE(plan_task_done) struct plan_task /* = { 0 } */
 
 /* The task `rank` of `role`. Without p->agent, YDL_SOCKET, YDL_SPEC, TMPDIR, CUDA_VISIBLE_DEVICES
  * and the like are left to the agent. -EINVAL without a command, with a variable

@@ -29,11 +29,6 @@ static void group_done(struct group *g)
     free(g->word_differs);
 }
 
-static void auto_group_(struct group *g)
-{
-    group_done(g);
-}
-
 /* ---- what differs ---- */
 
 static size_t name_length(const char *entry)
@@ -302,7 +297,7 @@ static int plan_text_add_role(const struct plan *p, const struct spec_role *role
                               struct err *err)
 {
     const struct cluster_role *c = cluster_role(p->cluster, role->name);
-    AUTO(group) struct group g = { 0 };
+    AUTO_DONE(group_done) struct group g = { 0 };
     size_t n = c ? c->n : 0;
     int r = add_heading(p, role, b);
 

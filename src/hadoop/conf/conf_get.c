@@ -80,12 +80,16 @@ static int conf_whole(const char *text, int base, int64_t *ret)
     return 0;
 }
 
+/* How kinds of values are read; `k` is the key's row, or NULL. The text may be changed. */
+typedef int conf_reader(char *text, const struct key *k, int64_t *ret);
+
 /* "0x1f" and "-0x1f", too. */
-static int conf_number(const char *text, int64_t *ret)
+static int conf_number(char *text, const struct key *k, int64_t *ret)
 {
     bool minus = *text == '-';
     int r;
 
+    (void)k;
     if (strncasecmp(text + minus, "0x", 2) != 0)
         return conf_whole(text, 10, ret);
     text += minus + 2;
@@ -97,27 +101,29 @@ static int conf_number(const char *text, int64_t *ret)
     return r;
 }
 
-/* A value that `r` says is wrong. */
-static int conf_get_bad(const struct conf *c, const char *key, const char *value, int r,
-                        const char *kind, struct err *err)
+/* `kind` says what the value should have been. */
+static int conf_parsed(const struct conf *c, const char *key, conf_reader *parse, const char *kind,
+                       int64_t *ret, struct err *err)
 {
-    return conf_bad(c, key, value, r == -ERANGE ? "which is out of range" : kind, err);
+    AUTO_FREE char *text = NULL, *copy = NULL;
+    int64_t v = 0;
+    int r = must(c, key, &text, err);
+
+    if (r < 0)
+        return r;
+    copy = strdup(text);
+    if (!copy)
+        return err_oom(err);
+    r = parse(copy, key_find(key_current(key)), &v);
+    if (r < 0)
+        return conf_bad(c, key, text, r == -ERANGE ? "which is out of range" : kind, err);
+    *ret = v;
+    return 0;
 }
 
 int conf_int(const struct conf *c, const char *key, int64_t *ret, struct err *err)
 {
-    AUTO_FREE char *text = NULL;
-    int64_t v = 0;
-    int r;
-
-    r = must(c, key, &text, err);
-    if (r < 0)
-        return r;
-    r = conf_number(text, &v);
-    if (r < 0)
-        return conf_get_bad(c, key, text, r, "not a number", err);
-    *ret = v;
-    return 0;
+    return conf_parsed(c, key, conf_number, "not a number", ret, err);
 }
 
 int conf_bool(const struct conf *c, const char *key, bool *ret, struct err *err)
@@ -144,9 +150,9 @@ static const struct unit {
     { "m", 60000, 1 },    { "h", 3600000, 1 }, { "d", 86400000, 1 },
 };
 
-static int duration(char *text, int64_t plain, int64_t *ret)
+static int duration(char *text, const struct key *k, int64_t *ret)
 {
-    struct unit u = { "", plain, 1 };
+    struct unit u = { "", k && k->type == KEY_SECONDS ? 1000 : 1, 1 };
     size_t n = strlen(text);
     int64_t v;
     int r;
@@ -168,25 +174,10 @@ static int duration(char *text, int64_t plain, int64_t *ret)
 
 int conf_ms(const struct conf *c, const char *key, int64_t *ret, struct err *err)
 {
-    const struct key *k = key_find(key_current(key));
-    AUTO_FREE char *text = NULL, *copy = NULL;
-    int64_t v = 0;
-    int r;
-
-    r = must(c, key, &text, err);
-    if (r < 0)
-        return r;
-    copy = strdup(text);
-    if (!copy)
-        return err_oom(err);
-    r = duration(copy, k && k->type == KEY_SECONDS ? 1000 : 1, &v);
-    if (r < 0)
-        return conf_get_bad(c, key, text, r, "not a time such as 500ms, 10s or 5m", err);
-    *ret = v;
-    return 0;
+    return conf_parsed(c, key, duration, "not a time such as 500ms, 10s or 5m", ret, err);
 }
 
-static int size(char *text, uint64_t *ret)
+static int size(char *text, const struct key *k, int64_t *ret)
 {
     static const char letters[] = "kmgtpe";
     size_t n = strlen(text);
@@ -194,34 +185,25 @@ static int size(char *text, uint64_t *ret)
     int64_t v;
     int r;
 
+    (void)k;
     if (letter)
         text[n - 1] = '\0';
     r = conf_whole(text, 10, &v);
     if (r < 0)
         return r;
-    if (v < 0 ||
-        __builtin_mul_overflow((uint64_t)v, letter ? 1024ULL << 10 * (letter - letters) : 1, ret))
+    if (v < 0 || __builtin_mul_overflow(v, letter ? 1024ULL << 10 * (letter - letters) : 1, ret))
         return -ERANGE;
     return 0;
 }
 
 int conf_size(const struct conf *c, const char *key, uint64_t *ret, struct err *err)
 {
-    AUTO_FREE char *text = NULL, *copy = NULL;
-    uint64_t v = 0;
-    int r;
+    int64_t v = 0;
+    int r = conf_parsed(c, key, size, "not a size such as 65536, 64k or 1g", &v, err);
 
-    r = must(c, key, &text, err);
-    if (r < 0)
-        return r;
-    copy = strdup(text);
-    if (!copy)
-        return err_oom(err);
-    r = size(copy, &v);
-    if (r < 0)
-        return conf_get_bad(c, key, text, r, "not a size such as 65536, 64k or 1g", err);
-    *ret = v;
-    return 0;
+    if (r == 0)
+        *ret = (uint64_t)v;
+    return r;
 }
 
 int conf_list(const struct conf *c, const char *key, struct strs *ret, struct err *err)

@@ -81,11 +81,6 @@ static void conf_path_parts_done(struct parts *p)
     free(p->path);
 }
 
-static inline void auto_parts_(struct parts *p)
-{
-    conf_path_parts_done(p);
-}
-
 /* Where a scheme ends: before a colon that comes before every slash. NULL when there is none. */
 static const char *scheme_end(const char *text)
 {
@@ -182,7 +177,7 @@ static int take_text(char **where, const char *value, struct err *err)
 static int conf_path_complete(const struct conf *c, const char *text, struct parts *p,
                               struct err *err)
 {
-    AUTO(parts) struct parts d = { 0 };
+    AUTO_DONE(conf_path_parts_done) struct parts d = { 0 };
     int r;
 
     if (p->scheme && p->authority && *p->authority)
@@ -343,7 +338,7 @@ static int percent_decode(char *text)
 /* Replaces a path on viewfs by where its mount point leads. */
 static int follow_mount(const struct conf *c, struct parts *p, struct err *err)
 {
-    AUTO(parts) struct parts t = { 0 };
+    AUTO_DONE(conf_path_parts_done) struct parts t = { 0 };
     AUTO_FREE char *table = NULL, *target = NULL, *path = NULL;
     const char *rest = "";
     bool has_scheme;
@@ -414,7 +409,7 @@ static int conf_path_parse(const struct conf *c, const char *text, const char *u
 int conf_mounts(const struct conf *c, const char *text, const char *user, struct strs *ret,
                 char **ret_path, struct err *err)
 {
-    AUTO(parts) struct parts p = { 0 };
+    AUTO_DONE(conf_path_parts_done) struct parts p = { 0 };
     AUTO_FREE char *table = NULL;
     size_t before = ret->n;
     int r = conf_path_parse(c, text, user, &p, err);
@@ -433,7 +428,7 @@ int conf_mounts(const struct conf *c, const char *text, const char *user, struct
 int conf_path(const struct conf *c, const char *text, const char *user, struct fs_path *ret,
               struct err *err)
 {
-    AUTO(parts) struct parts p = { 0 };
+    AUTO_DONE(conf_path_parts_done) struct parts p = { 0 };
     int r = conf_path_parse(c, text, user, &p, err);
 
     if (r == 0)

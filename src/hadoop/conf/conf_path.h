@@ -15,11 +15,7 @@ struct fs_path {
 };
 
 void fs_path_done(struct fs_path *p); /* zero is fine */
-static inline void auto_fs_path_(struct fs_path *p)
-{
-    fs_path_done(p);
-}
-#define AUTO_FS_PATH AUTO(fs_path) struct fs_path
+#define AUTO_FS_PATH AUTO_DONE(fs_path_done) struct fs_path
 
 /* Resolves what a person or a configuration wrote. Without a scheme it is on fs.defaultFS; a
  * relative one begins in the home directory of `user`, a local one in the working directory. A

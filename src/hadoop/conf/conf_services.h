@@ -26,11 +26,7 @@ struct hosts {
 };
 
 void hosts_done(struct hosts *h); /* zero is fine; may be used again */
-static inline void auto_hosts_(struct hosts *h)
-{
-    hosts_done(h);
-}
-#define AUTO_HOSTS AUTO(hosts) struct hosts
+#define AUTO_HOSTS AUTO_DONE(hosts_done) struct hosts
 
 enum rm_port {
     RM_CLIENT,    /* submitting and looking */

@@ -193,11 +193,6 @@ bool fs_growing(const struct fs_reader *r)
     return r->hdfs && hdfs_growing(r->hdfs);
 }
 
-int fs_refresh(struct fs_reader *r, struct err *err)
-{
-    return r->hdfs ? hdfs_refresh(r->hdfs, err) : local_refresh(r->local, err);
-}
-
 struct fs_reader *fs_reader_close(struct fs_reader *r)
 {
     if (!r)

@@ -320,23 +320,10 @@ int fs_chmod(struct fs *fs, const char *path, uint32_t mode, struct err *err)
     return fs->hdfs ? hdfs_chmod(fs->hdfs, path, mode, err) : local_chmod(path, mode, err);
 }
 
-int fs_chown(struct fs *fs, const char *path, const char *owner, const char *group, struct err *err)
-{
-    return fs->hdfs ? hdfs_chown(fs->hdfs, path, owner, group, err)
-                    : local_chown(path, owner, group, err);
-}
-
 int fs_set_times(struct fs *fs, const char *path, int64_t mtime, int64_t atime, struct err *err)
 {
     return fs->hdfs ? hdfs_set_times(fs->hdfs, path, mtime, atime, err)
                     : local_set_times(path, mtime, atime, err);
-}
-
-int fs_set_replication(struct fs *fs, const char *path, uint32_t n, struct err *err)
-{
-    if (!fs->hdfs)
-        return err_set(err, -EOPNOTSUPP, "'%s': local files have no replicas", path);
-    return hdfs_set_replication(fs->hdfs, path, n, err);
 }
 
 int fs_recover_lease(struct fs *fs, const char *path, int64_t deadline, struct err *err)

@@ -116,13 +116,8 @@ int fs_delete(struct fs *fs, const char *path, bool recursive, struct err *err);
  */
 int fs_rename(struct fs *fs, const char *from, const char *to, bool overwrite, struct err *err);
 int fs_chmod(struct fs *fs, const char *path, uint32_t mode, struct err *err);
-/* NULL leaves one as it is. */
-int fs_chown(struct fs *fs, const char *path, const char *owner, const char *group,
-             struct err *err);
 /* -1 leaves one as it is; milliseconds since 1970. */
 int fs_set_times(struct fs *fs, const char *path, int64_t mtime, int64_t atime, struct err *err);
-/* HDFS files only; -EOPNOTSUPP elsewhere. */
-int fs_set_replication(struct fs *fs, const char *path, uint32_t n, struct err *err);
 /* Takes a file from a writer that died and waits until it is closed. Local: does nothing. */
 int fs_recover_lease(struct fs *fs, const char *path, int64_t deadline, struct err *err);
 
@@ -169,11 +164,10 @@ ssize_t fs_read_next(struct fs_reader *r, const void **ret, size_t max, struct e
 ssize_t fs_pread(struct fs_reader *r, uint64_t offset, void *p, size_t n, struct err *err);
 /* The next read is from here; past the end it gives 0. Waits for nothing. */
 void fs_seek(struct fs_reader *r, uint64_t offset);
-/* Bytes that can be read. A file that is still being written may have more later: fs_refresh(). */
+/* Bytes that can be read. A file that is still being written may have more when it is opened again.
+ */
 uint64_t fs_length(const struct fs_reader *r);
 bool fs_growing(const struct fs_reader *r); /* somebody was writing it when last looked at */
-/* Looks again how long it is. */
-int fs_refresh(struct fs_reader *r, struct err *err);
 /* NULL is fine; always NULL. */
 struct fs_reader *fs_reader_close(struct fs_reader *r);
 
@@ -206,8 +200,4 @@ AUTO_DEFINE(fs_reader, struct fs_reader *, fs_reader_close);
 #define AUTO_FS_WRITER AUTO(fs_writer) struct fs_writer
 #define AUTO_FS_READER AUTO(fs_reader) struct fs_reader
 
-static inline void auto_fs_entries_(struct fs_entries *e)
-{
-    fs_entries_done(e);
-}
-#define AUTO_FS_ENTRIES AUTO(fs_entries) struct fs_entries
+#define AUTO_FS_ENTRIES AUTO_DONE(fs_entries_done) struct fs_entries

@@ -295,20 +295,6 @@ int local_chmod(const char *path, uint32_t mode, struct err *err)
     return chmod(path, mode & 07777) < 0 ? err_sys(err, "change permissions of '%s'", path) : 0;
 }
 
-int local_chown(const char *path, const char *owner, const char *group, struct err *err)
-{
-    uid_t uid = (uid_t)-1;
-    gid_t gid = (gid_t)-1;
-
-    if (owner && local_user_id(owner, &uid) < 0)
-        return err_set(err, -EINVAL, "change the owner of '%s': there is no user '%s'", path,
-                       owner);
-    if (group && local_group_id(group, &gid) < 0)
-        return err_set(err, -EINVAL, "change the owner of '%s': there is no group '%s'", path,
-                       group);
-    return chown(path, uid, gid) < 0 ? err_sys(err, "change the owner of '%s'", path) : 0;
-}
-
 static struct timespec time_of(int64_t ms)
 {
     if (ms < 0)

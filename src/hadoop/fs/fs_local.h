@@ -19,7 +19,6 @@ int local_mkdirs(const char *path, uint32_t mode, bool parents, struct err *err)
 int local_delete(const char *path, bool recursive, struct err *err);
 int local_rename(const char *from, const char *to, bool overwrite, struct err *err);
 int local_chmod(const char *path, uint32_t mode, struct err *err);
-int local_chown(const char *path, const char *owner, const char *group, struct err *err);
 int local_set_times(const char *path, int64_t mtime, int64_t atime, struct err *err);
 int local_summary(const char *path, struct fs_summary *ret, struct err *err);
 
@@ -48,5 +47,4 @@ ssize_t local_read_next(struct local_file *f, const void **ret, size_t max, stru
 ssize_t local_pread(struct local_file *f, uint64_t offset, void *p, size_t n, struct err *err);
 void local_seek(struct local_file *f, uint64_t offset);
 uint64_t local_length(const struct local_file *f);
-int local_refresh(struct local_file *f, struct err *err);
 struct local_file *local_reader_close(struct local_file *f); /* NULL is fine; always NULL */

@@ -140,7 +140,7 @@ struct local_file *local_abort(struct local_file *f)
 
 /* ---- reading ---- */
 
-int local_refresh(struct local_file *f, struct err *err)
+static int look_at_file(struct local_file *f, struct err *err)
 {
     struct stat st;
 
@@ -163,7 +163,7 @@ int local_open(const char *path, struct local_file **ret, struct err *err)
     f->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (f->fd < 0)
         return err_sys(err, "read '%s'", path);
-    r = local_refresh(f, err);
+    r = look_at_file(f, err);
     if (r < 0)
         return r;
     (void)posix_fadvise(f->fd, 0, 0, POSIX_FADV_SEQUENTIAL);

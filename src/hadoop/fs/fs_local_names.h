@@ -5,6 +5,3 @@
 
 /* Fills in both names; a number where there is no name. */
 void local_names_of(struct local_names *n, uid_t uid, gid_t gid);
-/* By name or number; -ENOENT. */
-int local_user_id(const char *name, uid_t *ret);
-int local_group_id(const char *name, gid_t *ret);

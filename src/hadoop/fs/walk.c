@@ -68,10 +68,7 @@ static int match_in(struct walk *w, const char *dir, const char *component, bool
         err_clear(err);
         return 0;
     }
-    while (r == 0) {
-        r = fs_list_next(list, &e, err);
-        if (r <= 0)
-            break;
+    while (r == 0 && (r = fs_list_next(list, &e, err)) > 0) {
         r = 0;
         if (str_eq(e->path, dir) || !glob_match(component, e->name))
             continue; /* a file lists itself, and has nothing in it */

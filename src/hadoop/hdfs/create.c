@@ -140,7 +140,7 @@ static int create_file(struct hdfs_writer *w, const struct fs_create *options, s
         if (r == 0)
             r = call_create(w, &request, err);
     }
-    return r < 0 ? hdfs_explain("create", w->path, r, err) : 0;
+    return r < 0 ? explain("create", w->path, r, err) : 0;
 }
 
 /* ---- taking it back ---- */

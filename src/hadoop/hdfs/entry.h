@@ -43,11 +43,7 @@ int fs_entry_copy(struct fs_entry *to, const struct fs_entry *from);
 /* Frees the strings and zeroes the entry. Safe on a zeroed one. */
 void fs_entry_done(struct fs_entry *e);
 
-static inline void auto_fs_entry_(struct fs_entry *e)
-{
-    fs_entry_done(e);
-}
-#define AUTO_FS_ENTRY AUTO(fs_entry) struct fs_entry
+#define AUTO_FS_ENTRY AUTO_DONE(fs_entry_done) struct fs_entry
 
 /* A whole tree, counted. */
 struct fs_summary {

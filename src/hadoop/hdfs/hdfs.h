@@ -29,11 +29,8 @@ int hdfs_mkdirs(struct hdfs *fs, const char *path, uint32_t mode, bool parents, 
 int hdfs_delete(struct hdfs *fs, const char *path, bool recursive, struct err *err);
 int hdfs_rename(struct hdfs *fs, const char *from, const char *to, bool overwrite, struct err *err);
 int hdfs_chmod(struct hdfs *fs, const char *path, uint32_t mode, struct err *err);
-int hdfs_chown(struct hdfs *fs, const char *path, const char *owner, const char *group,
-               struct err *err);
 int hdfs_set_times(struct hdfs *fs, const char *path, int64_t mtime, int64_t atime,
                    struct err *err);
-int hdfs_set_replication(struct hdfs *fs, const char *path, uint32_t n, struct err *err);
 int hdfs_summary(struct hdfs *fs, const char *path, struct fs_summary *ret, struct err *err);
 /* Waits until the file is closed. */
 int hdfs_recover_lease(struct hdfs *fs, const char *path, int64_t deadline, struct err *err);
@@ -69,7 +66,6 @@ ssize_t hdfs_pread(struct hdfs_reader *r, uint64_t offset, void *p, size_t n, st
 void hdfs_seek(struct hdfs_reader *r, uint64_t offset);
 uint64_t hdfs_length(const struct hdfs_reader *r);
 bool hdfs_growing(const struct hdfs_reader *r);
-int hdfs_refresh(struct hdfs_reader *r, struct err *err);
 struct hdfs_reader *hdfs_reader_close(struct hdfs_reader *r); /* NULL is fine; always NULL */
 AUTO_DEFINE(hdfs_reader, struct hdfs_reader *, hdfs_reader_close);
 

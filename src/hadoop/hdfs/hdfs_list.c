@@ -23,9 +23,9 @@ static int hdfs_list_fetch(struct hdfs_list *l, const char *after, struct err *e
     request.start_after = (ProtobufCBinaryData){ strlen(after), (uint8_t *)after };
     if (l->page && l->page->listing->n_entries > 0)
         request.start_after = l->page->listing->entries[l->page->listing->n_entries - 1]->path;
-    r = nn_call(l->fs->nn, NN_GET_LISTING, &request, &page, err);
+    r = hdfs_call(l->fs, NN_GET_LISTING, l->path, &request, &page, err);
     if (r < 0)
-        return hdfs_explain("list", l->path, r, err);
+        return r;
     if (!page->listing) {
         rpc_free(page);
         return err_set(err, -ENOENT, "list '%s': no such file or directory", l->path);
@@ -39,12 +39,9 @@ static int hdfs_list_fetch(struct hdfs_list *l, const char *after, struct err *e
 int hdfs_list_open(struct hdfs *fs, const char *path, const char *after, struct hdfs_list **ret,
                    struct err *err)
 {
-    struct hdfs_list *l;
-    int r = hdfs_check_path(path, err);
+    struct hdfs_list *l = calloc(1, sizeof(*l));
+    int r;
 
-    if (r < 0)
-        return r;
-    l = calloc(1, sizeof(*l));
     if (!l)
         return err_oom(err);
     l->fs = fs;

@@ -1,8 +1,7 @@
 /* hdfs_token.c - delegation tokens: get, renew, cancel. See hdfs.h. */
 #include "hadoop/hdfs/private.h"
+#include "hadoop/token/token.h"
 #include "hadoop/token/token_service.h"
-
-#include <string.h>
 
 /* The service that a token of ours needs, so that the programs that get it find it. */
 static int fill_service(struct hdfs *fs, struct token *t, struct err *err)
@@ -23,17 +22,6 @@ static int fill_service(struct hdfs *fs, struct token *t, struct err *err)
     return r < 0 ? err_code(err, r, "the service of a token") : 0;
 }
 
-static int hdfs_copy_bytes(const ProtobufCBinaryData *from, uint8_t **to, size_t *to_len)
-{
-    *to = malloc(from->len ? from->len : 1);
-    if (!*to)
-        return -ENOMEM;
-    if (from->len)
-        memcpy(*to, from->data, from->len);
-    *to_len = from->len;
-    return 0;
-}
-
 int hdfs_get_token(struct hdfs *fs, const char *renewer, struct token *ret, struct err *err)
 {
     Hadoop__GetDelegationTokenRequest request = HADOOP__GET_DELEGATION_TOKEN_REQUEST__INIT;
@@ -47,12 +35,9 @@ int hdfs_get_token(struct hdfs *fs, const char *renewer, struct token *ret, stru
         return err_wrap(err, r, "get a delegation token of hdfs://%s", fs->authority);
     if (!answer->token)
         return 0;
-    if (hdfs_copy_bytes(&answer->token->identifier, &t.id, &t.id_len) < 0 ||
-        hdfs_copy_bytes(&answer->token->password, &t.password, &t.password_len) < 0)
+    if (token_from_pb(&t, answer->token) < 0)
         return err_oom(err);
-    t.kind = strdup(answer->token->kind);
-    if (!t.kind)
-        return err_oom(err);
+    free(take(t.service));
     r = fill_service(fs, &t, err);
     if (r < 0)
         return r;
@@ -61,23 +46,11 @@ int hdfs_get_token(struct hdfs *fs, const char *renewer, struct token *ret, stru
     return 1;
 }
 
-/* Borrows everything. */
-static Hadoop__Token message_of(const struct token *t)
-{
-    Hadoop__Token m = HADOOP__TOKEN__INIT;
-
-    m.identifier = (ProtobufCBinaryData){ .data = t->id, .len = t->id_len };
-    m.password = (ProtobufCBinaryData){ .data = t->password, .len = t->password_len };
-    m.kind = t->kind;
-    m.service = t->service;
-    return m;
-}
-
 int hdfs_renew_token(struct hdfs *fs, const struct token *t, int64_t *ret_expiry, struct err *err)
 {
     Hadoop__RenewDelegationTokenRequest request = HADOOP__RENEW_DELEGATION_TOKEN_REQUEST__INIT;
     AUTO_RPC Hadoop__RenewDelegationTokenResponse *answer = NULL;
-    Hadoop__Token m = message_of(t);
+    Hadoop__Token m = token_to_pb(t);
     int r;
 
     request.token = &m;
@@ -92,7 +65,7 @@ int hdfs_cancel_token(struct hdfs *fs, const struct token *t, struct err *err)
 {
     Hadoop__CancelDelegationTokenRequest request = HADOOP__CANCEL_DELEGATION_TOKEN_REQUEST__INIT;
     AUTO_RPC Hadoop__CancelDelegationTokenResponse *answer = NULL;
-    Hadoop__Token m = message_of(t);
+    Hadoop__Token m = token_to_pb(t);
     int r;
 
     request.token = &m;

@@ -1,6 +1,5 @@
 /* meta.c - names and attributes: the NameNode's calls that move no data. See hdfs.h. */
 #include "base/str.h"
-#include "hadoop/hdfs/explain.h"
 #include "hadoop/hdfs/file_status.h"
 #include "hadoop/hdfs/private.h"
 
@@ -9,11 +8,6 @@
 #define PART_MAX 255
 #define RECOVER_FIRST_MS 20
 #define RECOVER_PAUSE_MS 1000
-
-int hdfs_explain(const char *verb, const char *path, int r, struct err *err)
-{
-    return explain(verb, path, r, err);
-}
 
 /* One part of a path; returns where the next begins, or NULL with the reason in *why. */
 static const char *check_part(const char *p, const char **why)
@@ -54,14 +48,12 @@ int hdfs_stat(struct hdfs *fs, const char *path, struct fs_entry *ret, struct er
 {
     Hdfs__GetFileInfoRequest request = HDFS__GET_FILE_INFO_REQUEST__INIT;
     AUTO_RPC Hdfs__GetFileInfoResponse *answer = NULL;
-    int r = hdfs_check_path(path, err);
+    int r;
 
+    request.src = path;
+    r = hdfs_call(fs, NN_GET_FILE_INFO, path, &request, &answer, err);
     if (r < 0)
         return r;
-    request.src = path;
-    r = nn_call(fs->nn, NN_GET_FILE_INFO, &request, &answer, err);
-    if (r < 0)
-        return hdfs_explain("look at", path, r, err);
     if (!answer->status)
         return 0;
     r = status_entry(answer->status, path, true, ret);
@@ -81,9 +73,9 @@ static int mkdirs(struct hdfs *fs, const char *path, uint32_t mode, bool parents
     request.masked = &masked;
     request.unmasked = &unmasked;
     request.create_parent = parents;
-    r = nn_call(fs->nn, NN_MKDIRS, &request, &answer, err);
+    r = hdfs_call(fs, NN_MKDIRS, path, &request, &answer, err);
     if (r < 0)
-        return hdfs_explain("make directory", path, r, err);
+        return r;
     if (!answer->ok)
         return err_set(err, -EIO, "make directory '%s': the NameNode did not", path);
     return 0;
@@ -120,17 +112,15 @@ int hdfs_delete(struct hdfs *fs, const char *path, bool recursive, struct err *e
 {
     Hdfs__DeleteRequest request = HDFS__DELETE_REQUEST__INIT;
     AUTO_RPC Hdfs__DeleteResponse *answer = NULL;
-    int r = hdfs_check_path(path, err);
+    int r;
 
-    if (r < 0)
-        return r;
     if (str_eq(path, "/"))
         return err_set(err, -EBUSY, "delete '/': the root is never deleted");
     request.src = path;
     request.recursive = recursive;
-    r = nn_call(fs->nn, NN_DELETE, &request, &answer, err);
+    r = hdfs_call(fs, NN_DELETE, path, &request, &answer, err);
     if (r < 0)
-        return hdfs_explain("delete", path, r, err);
+        return r;
     if (!answer->deleted)
         return err_set(err, -ENOENT, "delete '%s': no such file or directory", path);
     return 0;
@@ -151,8 +141,8 @@ int hdfs_rename(struct hdfs *fs, const char *from, const char *to, bool overwrit
     request.overwrite = overwrite;
     r = nn_call(fs->nn, NN_RENAME2, &request, &answer, err);
     if (r < 0 && err && err->detail == RPC_EX_FILE_EXISTS)
-        return hdfs_explain("move onto", to, r, err);
-    return r < 0 ? hdfs_explain("move", from, r, err) : 0;
+        return explain("move onto", to, r, err);
+    return r < 0 ? explain("move", from, r, err) : 0;
 }
 
 int hdfs_chmod(struct hdfs *fs, const char *path, uint32_t mode, struct err *err)
@@ -160,64 +150,22 @@ int hdfs_chmod(struct hdfs *fs, const char *path, uint32_t mode, struct err *err
     Hdfs__SetPermissionRequest request = HDFS__SET_PERMISSION_REQUEST__INIT;
     AUTO_RPC Hdfs__SetPermissionResponse *answer = NULL;
     Hdfs__Permission bits = HDFS__PERMISSION__INIT;
-    int r = hdfs_check_path(path, err);
 
-    if (r < 0)
-        return r;
     bits.perm = mode & 01777;
     request.src = path;
     request.permission = &bits;
-    r = nn_call(fs->nn, NN_SET_PERMISSION, &request, &answer, err);
-    return r < 0 ? hdfs_explain("change permissions of", path, r, err) : 0;
-}
-
-int hdfs_chown(struct hdfs *fs, const char *path, const char *owner, const char *group,
-               struct err *err)
-{
-    Hdfs__SetOwnerRequest request = HDFS__SET_OWNER_REQUEST__INIT;
-    AUTO_RPC Hdfs__SetOwnerResponse *answer = NULL;
-    int r = hdfs_check_path(path, err);
-
-    if (r < 0)
-        return r;
-    request.src = path;
-    request.user_name = owner;
-    request.group_name = group;
-    r = nn_call(fs->nn, NN_SET_OWNER, &request, &answer, err);
-    return r < 0 ? hdfs_explain("change the owner of", path, r, err) : 0;
+    return hdfs_call(fs, NN_SET_PERMISSION, path, &request, &answer, err);
 }
 
 int hdfs_set_times(struct hdfs *fs, const char *path, int64_t mtime, int64_t atime, struct err *err)
 {
     Hdfs__SetTimesRequest request = HDFS__SET_TIMES_REQUEST__INIT;
     AUTO_RPC Hdfs__SetTimesResponse *answer = NULL;
-    int r = hdfs_check_path(path, err);
 
-    if (r < 0)
-        return r;
     request.src = path;
     request.mtime = (uint64_t)mtime;
     request.atime = (uint64_t)atime;
-    r = nn_call(fs->nn, NN_SET_TIMES, &request, &answer, err);
-    return r < 0 ? hdfs_explain("change the times of", path, r, err) : 0;
-}
-
-int hdfs_set_replication(struct hdfs *fs, const char *path, uint32_t n, struct err *err)
-{
-    Hdfs__SetReplicationRequest request = HDFS__SET_REPLICATION_REQUEST__INIT;
-    AUTO_RPC Hdfs__SetReplicationResponse *answer = NULL;
-    int r = hdfs_check_path(path, err);
-
-    if (r < 0)
-        return r;
-    request.src = path;
-    request.replication = n;
-    r = nn_call(fs->nn, NN_SET_REPLICATION, &request, &answer, err);
-    if (r < 0)
-        return hdfs_explain("change the replication of", path, r, err);
-    if (!answer->ok)
-        return err_set(err, -EISDIR, "change the replication of '%s': it is not a file", path);
-    return 0;
+    return hdfs_call(fs, NN_SET_TIMES, path, &request, &answer, err);
 }
 
 int hdfs_summary(struct hdfs *fs, const char *path, struct fs_summary *ret, struct err *err)
@@ -225,14 +173,12 @@ int hdfs_summary(struct hdfs *fs, const char *path, struct fs_summary *ret, stru
     Hdfs__GetContentSummaryRequest request = HDFS__GET_CONTENT_SUMMARY_REQUEST__INIT;
     AUTO_RPC Hdfs__GetContentSummaryResponse *answer = NULL;
     const Hdfs__ContentSummary *s;
-    int r = hdfs_check_path(path, err);
+    int r;
 
+    request.path = path;
+    r = hdfs_call(fs, NN_GET_CONTENT_SUMMARY, path, &request, &answer, err);
     if (r < 0)
         return r;
-    request.path = path;
-    r = nn_call(fs->nn, NN_GET_CONTENT_SUMMARY, &request, &answer, err);
-    if (r < 0)
-        return hdfs_explain("sum up", path, r, err);
     s = answer->summary;
     *ret = (struct fs_summary){
         .length = s->length,
@@ -249,16 +195,16 @@ int hdfs_recover_lease(struct hdfs *fs, const char *path, int64_t deadline, stru
 {
     Hdfs__RecoverLeaseRequest request = HDFS__RECOVER_LEASE_REQUEST__INIT;
     int64_t pause = RECOVER_FIRST_MS;
-    int r = hdfs_check_path(path, err);
+    int r = 0;
 
     request.src = path;
     request.client_name = fs->client_name;
     while (r == 0) {
         AUTO_RPC Hdfs__RecoverLeaseResponse *answer = NULL;
 
-        r = nn_call(fs->nn, NN_RECOVER_LEASE, &request, &answer, err);
+        r = hdfs_call(fs, NN_RECOVER_LEASE, path, &request, &answer, err);
         if (r < 0)
-            return hdfs_explain("recover", path, r, err);
+            return r;
         if (answer->closed)
             return 0;
         if (loop_in(fs->loop, pause) > deadline)

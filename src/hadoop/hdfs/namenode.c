@@ -44,16 +44,13 @@ static const struct rpc_method rows[NN_METHODS_] = {
     [NN_GET_FS_STATS]              = ROW("getFsStats",             hdfs,   get_fs_stats,              RPC_IDEMPOTENT),
     [NN_GET_LISTING]               = ROW("getListing",             hdfs,   get_listing,               RPC_IDEMPOTENT),
     [NN_GET_SERVER_DEFAULTS]       = ROW("getServerDefaults",      hdfs,   get_server_defaults,       RPC_IDEMPOTENT),
-    [NN_IS_FILE_CLOSED]            = ROW("isFileClosed",           hdfs,   is_file_closed,            RPC_IDEMPOTENT),
     [NN_MKDIRS]                    = ROW("mkdirs",                 hdfs,   mkdirs,                    RPC_IDEMPOTENT),
     [NN_RECOVER_LEASE]             = ROW("recoverLease",           hdfs,   recover_lease,             RPC_IDEMPOTENT),
     [NN_RENAME2]                   = ROW("rename2",                hdfs,   rename2,                   RPC_AT_MOST_ONCE),
     [NN_RENEW_DELEGATION_TOKEN]    = ROW("renewDelegationToken",   hadoop, renew_delegation_token,    RPC_IDEMPOTENT),
     [NN_RENEW_LEASE]               = ROW("renewLease",             hdfs,   renew_lease,               RPC_IDEMPOTENT),
     [NN_REPORT_BAD_BLOCKS]         = ROW("reportBadBlocks",        hdfs,   report_bad_blocks,         RPC_IDEMPOTENT),
-    [NN_SET_OWNER]                 = ROW("setOwner",               hdfs,   set_owner,                 RPC_IDEMPOTENT),
     [NN_SET_PERMISSION]            = ROW("setPermission",          hdfs,   set_permission,            RPC_IDEMPOTENT),
-    [NN_SET_REPLICATION]           = ROW("setReplication",         hdfs,   set_replication,           RPC_IDEMPOTENT),
     [NN_SET_SAFE_MODE]             = ROW("setSafeMode",            hdfs,   set_safe_mode,             RPC_IDEMPOTENT),
     [NN_SET_TIMES]                 = ROW("setTimes",               hdfs,   set_times,                 RPC_IDEMPOTENT),
     [NN_UPDATE_BLOCK_FOR_PIPELINE] = ROW("updateBlockForPipeline", hdfs,   update_block_for_pipeline, RPC_IDEMPOTENT),
@@ -70,6 +67,37 @@ int nn_call(struct rpc_service *nn, enum nn_method m, const void *request, void 
             struct err *err)
 {
     return rpc_call(nn, &rows[m], request, ret, 0, err);
+}
+
+/* What was tried, in the sentence about its failure. */
+/* clang-format off */
+static const char *const verbs[NN_METHODS_] = {
+    [NN_ABANDON_BLOCK]             = "give back a block of",
+    [NN_COMPLETE]                  = "close",
+    [NN_DELETE]                    = "delete",
+    [NN_FSYNC]                     = "flush",
+    [NN_GET_BLOCK_LOCATIONS]       = "read",
+    [NN_GET_CONTENT_SUMMARY]       = "sum up",
+    [NN_GET_FILE_INFO]             = "look at",
+    [NN_GET_LISTING]               = "list",
+    [NN_MKDIRS]                    = "make directory",
+    [NN_RECOVER_LEASE]             = "recover",
+    [NN_SET_PERMISSION]            = "change permissions of",
+    [NN_SET_TIMES]                 = "change the times of",
+    [NN_UPDATE_BLOCK_FOR_PIPELINE] = "recover a block of",
+    [NN_UPDATE_PIPELINE]           = "recover a block of",
+};
+/* clang-format on */
+
+int hdfs_call(struct hdfs *fs, enum nn_method m, const char *path, const void *request, void *ret,
+              struct err *err)
+{
+    int r = hdfs_check_path(path, err);
+
+    if (r < 0)
+        return r;
+    r = nn_call(fs->nn, m, request, ret, err);
+    return r < 0 ? explain(verbs[m], path, r, err) : 0;
 }
 
 /* Which groups a user is in is another protocol of the NameNode. It is asked also by programs on a

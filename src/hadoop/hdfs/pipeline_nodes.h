@@ -28,8 +28,4 @@ void nodes_done(struct nodes *n); /* zero is fine; empty then */
 int nodes_find_address(const struct nodes *in, const char *address);
 bool node_same(const Hdfs__DatanodeId *a, const Hdfs__DatanodeId *b);
 
-static inline void auto_nodes_(struct nodes *n)
-{
-    nodes_done(n);
-}
-#define AUTO_NODES __attribute__((cleanup(auto_nodes_))) struct nodes
+#define AUTO_NODES AUTO_DONE(nodes_done) struct nodes

@@ -2,6 +2,7 @@
 #pragma once
 #include "hadoop/datatransfer.pb-c.h"
 #include "hadoop/hdfs/dn_stream.h"
+#include "hadoop/hdfs/explain.h"
 #include "hadoop/hdfs/hdfs.h"
 #include "hadoop/hdfs/namenode.h"
 #include "hadoop/hdfs/settings.h"
@@ -38,10 +39,6 @@ struct hdfs {
 /* What the NameNode says of itself, asked once. Borrowed. */
 int hdfs_defaults(struct hdfs *fs, const Hdfs__FsServerDefaults **ret, struct err *err);
 
-/* Makes the error of a NameNode's call on `path` one that a person understands; returns its code.
- * `verb` is "create", "read" and so on. */
-int hdfs_explain(const char *verb, const char *path, int r, struct err *err);
-
 /* Permission bits for something new: `mode`, or all of `all` that the umask leaves. */
 static inline uint32_t hdfs_mode(const struct hdfs *fs, uint32_t mode, uint32_t all)
 {
@@ -50,6 +47,9 @@ static inline uint32_t hdfs_mode(const struct hdfs *fs, uint32_t mode, uint32_t 
 
 /* Only what a NameNode keeps as it is: UTF-8, no colon, no part of more than 255 bytes. -EINVAL. */
 int hdfs_check_path(const char *path, struct err *err);
+/* nn_call() about a path, which is checked first. Its failure is explained: "delete '/x': …". */
+int hdfs_call(struct hdfs *fs, enum nn_method m, const char *path, const void *request, void *ret,
+              struct err *err);
 
 /* ---- leases (lease.c) ---- */
 
@@ -80,8 +80,4 @@ int datanode_visible_length(struct hdfs *fs, const Hdfs__DatanodeId *id,
 /* Whether an address is one of this machine's. */
 bool datanode_is_local(const char *ip);
 
-static inline void auto_op_response_(Hdfs__BlockOpResponse **m)
-{
-    hdfs__block_op_response__free_unpacked(*m, NULL);
-}
-#define AUTO_ANSWER AUTO(op_response) Hdfs__BlockOpResponse
+#define AUTO_ANSWER AUTO_RPC Hdfs__BlockOpResponse

@@ -76,9 +76,9 @@ static int ask_where(struct hdfs_reader *r, uint64_t from, Hdfs__GetBlockLocatio
     request.src = r->path;
     request.offset = from;
     request.length = WINDOW;
-    code = nn_call(r->fs->nn, NN_GET_BLOCK_LOCATIONS, &request, ret, err);
+    code = hdfs_call(r->fs, NN_GET_BLOCK_LOCATIONS, r->path, &request, ret, err);
     if (code < 0)
-        return hdfs_explain("read", r->path, code, err);
+        return code;
     if (!(*ret)->locations)
         return err_set(err, -ENOENT, "read '%s': no such file or directory", r->path);
     /* Refused rather than read wrongly: striped blocks, or bytes encrypted with a key that only a
@@ -408,19 +408,11 @@ bool hdfs_growing(const struct hdfs_reader *r)
     return r->where->locations->under_construction;
 }
 
-int hdfs_refresh(struct hdfs_reader *r, struct err *err)
-{
-    return reader_fetch(r, r->main.pos, err);
-}
-
 int hdfs_reader_open(struct hdfs *fs, const char *path, struct hdfs_reader **ret, struct err *err)
 {
-    AUTO(hdfs_reader) struct hdfs_reader *r = NULL;
-    int code = hdfs_check_path(path, err);
+    AUTO(hdfs_reader) struct hdfs_reader *r = calloc(1, sizeof(*r));
+    int code;
 
-    if (code < 0)
-        return code;
-    r = calloc(1, sizeof(*r));
     if (!r)
         return err_oom(err);
     r->fs = fs;

@@ -149,7 +149,7 @@ static int add_block(struct hdfs_writer *w, Hdfs__AddBlockResponse **ret, struct
             r = fiber_sleep(w->fs->loop, pause);
             pause = pause * 2 < ADD_MOST_MS ? pause * 2 : ADD_MOST_MS;
         } else {
-            r = hdfs_explain("add a block to", w->path, r, err);
+            r = explain("add a block to", w->path, r, err);
             if (r != -ENOSPC || w->excluded.n == 0)
                 return r;
             nodes_done(&w->excluded);
@@ -197,9 +197,9 @@ static int abandon(struct hdfs_writer *w, struct err *err)
     request.holder = w->fs->client_name;
     request.has_file_id = true;
     request.file_id = w->file_id;
-    r = nn_call(w->fs->nn, NN_ABANDON_BLOCK, &request, &answer, err);
+    r = hdfs_call(w->fs, NN_ABANDON_BLOCK, w->path, &request, &answer, err);
     if (r < 0)
-        return hdfs_explain("give back a block of", w->path, r, err);
+        return r;
     pipeline_leave(w);
     return 0;
 }
@@ -258,9 +258,9 @@ static int new_stamp(struct hdfs_writer *w, uint64_t *ret, struct err *err)
     w->p.block.num_bytes = w->p.acked;
     request.block = &w->p.block;
     request.client_name = w->fs->client_name;
-    r = nn_call(w->fs->nn, NN_UPDATE_BLOCK_FOR_PIPELINE, &request, &answer, err);
+    r = hdfs_call(w->fs, NN_UPDATE_BLOCK_FOR_PIPELINE, w->path, &request, &answer, err);
     if (r < 0)
-        return hdfs_explain("recover a block of", w->path, r, err);
+        return r;
     *ret = answer->block->block->generation_stamp;
     w->p.token = answer->block->block_token;
     rpc_free(w->p.holder);
@@ -292,9 +292,9 @@ static int update_pipeline(struct hdfs_writer *w, uint64_t stamp, struct err *er
     request.new_nodes = ids;
     request.storage_ids = storages;
     request.n_new_nodes = request.n_storage_ids = w->p.nodes.n;
-    r = nn_call(w->fs->nn, NN_UPDATE_PIPELINE, &request, &answer, err);
+    r = hdfs_call(w->fs, NN_UPDATE_PIPELINE, w->path, &request, &answer, err);
     if (r < 0)
-        return hdfs_explain("recover a block of", w->path, r, err);
+        return r;
     w->p.block.generation_stamp = stamp;
     return 0;
 }

@@ -234,9 +234,9 @@ static int persist(struct hdfs_writer *w, struct err *err)
     request.last_block_length = (int64_t)w->p.acked;
     request.has_file_id = true;
     request.file_id = w->file_id;
-    r = nn_call(w->fs->nn, NN_FSYNC, &request, &answer, err);
+    r = hdfs_call(w->fs, NN_FSYNC, w->path, &request, &answer, err);
     if (r < 0)
-        return hdfs_explain("flush", w->path, r, err);
+        return r;
     w->new_block = false;
     return 0;
 }
@@ -313,10 +313,10 @@ static int writer_complete(struct hdfs_writer *w, struct err *err)
     request.file_id = w->file_id;
     for (;;) {
         AUTO_RPC Hdfs__CompleteResponse *answer = NULL;
-        int r = nn_call(w->fs->nn, NN_COMPLETE, &request, &answer, err);
+        int r = hdfs_call(w->fs, NN_COMPLETE, w->path, &request, &answer, err);
 
         if (r < 0)
-            return hdfs_explain("close", w->path, r, err);
+            return r;
         if (answer->complete)
             return 0;
         if (loop_now(w->fs->loop) > until)

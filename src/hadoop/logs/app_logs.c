@@ -73,12 +73,8 @@ static int read_checksum(struct logs *l, size_t first, struct fs *fs, const char
     int rc = fs_open(fs, path, &r, err);
     ssize_t n;
 
-    if (rc == -ENOENT) { /* the node was done with it in between */
-        err_clear(err);
-        return 0;
-    }
     if (rc < 0)
-        return rc;
+        return err_forgive(err, rc, -ENOENT); /* the node was done with it in between */
     n = fs_pread(r, 0, bytes, sizeof(bytes), err);
     if (n >= 0)
         apply_checksum(l, first, bytes, (size_t)n);
@@ -110,10 +106,8 @@ static int list_dir(struct logs *l, struct fs *fs, const char *path, struct err 
 
     while (r == 0 && (r = fs_list_next(list, &e, err)) > 0)
         r = logs_look_at(l, fs, e, &checksums, err);
-    if (r == -ENOENT) {
-        err_clear(err);
-        return 0;
-    }
+    if (r < 0)
+        return err_forgive(err, r, -ENOENT);
     for (size_t i = 0; r == 0 && i < checksums.n; i++)
         r = read_checksum(l, first, fs, checksums.v[i], err);
     return r;
@@ -169,11 +163,6 @@ int logs_open(struct fs_set *set, const struct conf *conf, const char *user, con
         return err_oom(err);
     *ret = take(l);
     return 0;
-}
-
-size_t logs_nodes(const struct logs *l)
-{
-    return l->n_nodes;
 }
 
 /* ---- one after the other ---- */

@@ -34,8 +34,6 @@ int logs_open(struct fs_set *set, const struct conf *conf, const char *user, con
               struct logs **ret, struct err *err);
 struct logs *logs_close(struct logs *l); /* NULL is fine; always NULL */
 
-size_t logs_nodes(const struct logs *l); /* files of nodes that were found */
-
 /* The next log file of the next container, node after node: 1 and *ret (borrowed until the next
  * call), or 0 at the end. A failure names the node's file; the next call continues with the node
  * after it, so that one broken file does not hide the others. A log that a long application had

@@ -3,7 +3,6 @@
  * depth and numbers are limited. See java.h. */
 #include "hadoop/logs/java.h"
 #include "base/array.h"
-#include "hadoop/logs/java_private.h"
 
 #include <string.h>
 
@@ -26,6 +25,48 @@ enum tag {
 #define SUPERS_MAX 16
 
 enum { WRITES_MORE = 1, SERIALIZABLE = 2, EXTERNALIZABLE = 4, IN_BLOCKS = 8 };
+
+struct java_field {
+    char type; /* B C D F I J S Z, L or [ */
+    struct view name;
+};
+
+struct java_class {
+    struct java_class *next; /* of all */
+    struct java_class *super;
+    struct view name;
+    uint8_t flags;
+    size_t n_fields;
+    struct java_field *fields;
+};
+
+struct java_slot {
+    const struct java_field *field;
+    int64_t number;
+    struct java_value *value;
+};
+
+/* What a later part of the stream may refer to by number. */
+struct handle {
+    struct java_class *class_;
+    struct java_value *value; /* or */
+};
+
+struct node {
+    struct node *next;
+    struct java_value v;
+};
+
+struct java {
+    struct view in;
+    int depth;
+    size_t n_values;
+    struct node *nodes;
+    struct java_class *classes;
+    struct handle *handles;
+    size_t n_handles;
+    struct java_value *root;
+};
 
 /* -EBADMSG and -ENOMEM travel as they are; java_parse() finds the words. */
 static int read_value(struct java *j, uint8_t tag, struct java_value **ret);
@@ -369,4 +410,68 @@ int java_parse(const void *p, size_t n, struct java **ret, struct err *err)
         return err_set(err, r, "its index is not what Java writes");
     *ret = take(j);
     return 0;
+}
+
+/* ---- what was read, and its end ---- */
+
+struct java *java_free(struct java *j)
+{
+    if (!j)
+        return NULL;
+    for (struct node *n = j->nodes, *next; n; n = next) {
+        next = n->next;
+        free(n->v.slots);
+        free(n->v.items);
+        free(n);
+    }
+    for (struct java_class *c = j->classes, *next; c; c = next) {
+        next = c->next;
+        free(c->fields);
+        free(c);
+    }
+    free(j->handles);
+    free(j);
+    return NULL;
+}
+
+const struct java_value *java_root(const struct java *j)
+{
+    return j->root;
+}
+
+/* The slots end with one that has no field. A lower class's field hides a higher one's. */
+static const struct java_slot *find_slot(const struct java_value *v, const char *name)
+{
+    const struct java_slot *found = NULL;
+
+    if (!v || v->kind != JAVA_OBJECT)
+        return NULL;
+    for (const struct java_slot *s = v->slots; s->field; s++)
+        if (s->field->name.n == strlen(name) && memcmp(s->field->name.p, name, strlen(name)) == 0)
+            found = s;
+    return found;
+}
+
+const struct java_value *java_field(const struct java_value *v, const char *name)
+{
+    const struct java_slot *s = find_slot(v, name);
+
+    return s ? s->value : NULL;
+}
+
+int java_number(const struct java_value *v, const char *name, int64_t *ret)
+{
+    const struct java_slot *s = find_slot(v, name);
+
+    if (!s || !strchr("BIJSZ", s->field->type))
+        return -ENOENT;
+    *ret = s->number;
+    return 0;
+}
+
+struct view java_text(const struct java_value *v, const char *name)
+{
+    const struct java_value *text = java_field(v, name);
+
+    return text && text->kind == JAVA_TEXT ? text->text : view_of("", 0);
 }

@@ -94,10 +94,7 @@ static int registry_make_parents(struct registry *r, const char *path, int64_t d
     for (char *slash = strchr(part + 1, '/'); slash && rc == 0; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         rc = zk_create(r->zk, part, &nothing, false, deadline, err);
-        if (rc == -EEXIST) {
-            err_clear(err);
-            rc = 0;
-        }
+        rc = err_forgive(err, rc, -EEXIST);
         *slash = '/';
     }
     return rc;
@@ -129,11 +126,7 @@ static int write_record(struct registry *r, const char *path, const struct buf *
     err_clear(err);
     if (!alive)
         return zk_set(r->zk, path, bytes, deadline, err);
-    rc = zk_delete(r->zk, path, deadline, err);
-    if (rc == -ENOENT) {
-        err_clear(err);
-        rc = 0;
-    }
+    rc = err_forgive(err, zk_delete(r->zk, path, deadline, err), -ENOENT);
     return rc < 0 ? rc : registry_create(r, path, bytes, alive, deadline, err);
 }
 
@@ -244,11 +237,7 @@ static int registry_delete_tree(struct registry *r, const char *path, int depth,
         registry_forget(r, path);
         rc = zk_delete(r->zk, path, deadline, err);
     }
-    if (rc == -ENOENT) {
-        err_clear(err);
-        rc = 0;
-    }
-    return rc;
+    return err_forgive(err, rc, -ENOENT);
 }
 
 int registry_delete(struct registry *r, const char *path, bool recursive, int64_t deadline,
@@ -263,11 +252,7 @@ int registry_delete(struct registry *r, const char *path, bool recursive, int64_
         return registry_delete_tree(r, full, 0, deadline, err);
     registry_forget(r, full);
     rc = zk_delete(r->zk, full, deadline, err);
-    if (rc == -ENOENT) {
-        err_clear(err);
-        rc = 0;
-    }
-    return rc;
+    return err_forgive(err, rc, -ENOENT);
 }
 
 /* ---- a session that was replaced ---- */

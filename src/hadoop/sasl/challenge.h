@@ -32,8 +32,4 @@ void challenge_done(struct challenge *c);
 /* The server's last word, rspauth=HEX. -EPROTO when it is something else. */
 int challenge_rspauth(const void *p, size_t n, char ret[MD5_TEXT], struct err *err);
 
-static inline void auto_challenge_(struct challenge *c)
-{
-    challenge_done(c);
-}
-#define AUTO_CHALLENGE __attribute__((cleanup(auto_challenge_))) struct challenge
+#define AUTO_CHALLENGE AUTO_DONE(challenge_done) struct challenge

@@ -56,7 +56,6 @@ static void a_node_managers_exchange_is_reproduced_to_the_byte(void **state)
     AUTO_BUF out = { .max = ANSWER_MAX };
 
     (void)state;
-    assert_string_equal(sasl_mechanism(s), "DIGEST-MD5");
     assert_int_equal(step(s, nm_challenge, &out, &err), 0);
     assert_string_equal(buf_text(&out), nm_answer);
     assert_false(sasl_done(s));

@@ -52,11 +52,6 @@ enum sasl_qop sasl_qop(const struct sasl *s)
     return s->qop;
 }
 
-const char *sasl_mechanism(const struct sasl *s)
-{
-    return s->ops->name;
-}
-
 /* Whether there is a layer that can protect something. */
 static int check_layer(const struct sasl *s, struct err *err)
 {

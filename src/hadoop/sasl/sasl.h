@@ -55,9 +55,6 @@ bool sasl_done(const struct sasl *s);
 /* What was agreed on; meaningful once done. */
 enum sasl_qop sasl_qop(const struct sasl *s);
 
-/* "DIGEST-MD5" or "GSSAPI". */
-const char *sasl_mechanism(const struct sasl *s);
-
 /* Protects one message of any size, 0 included, and appends the token to `out`. Only after an
  * exchange that agreed on SASL_INT or SASL_CONF, else -EINVAL. */
 int sasl_wrap(struct sasl *s, const void *in, size_t n, struct buf *out, struct err *err);

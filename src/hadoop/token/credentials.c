@@ -145,18 +145,6 @@ const void *credentials_secret(const struct credentials *c, const char *alias, s
     return NULL;
 }
 
-void credentials_remove_kind(struct credentials *c, const char *kind)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < c->n_tokens; i++)
-        if (str_eq(c->tokens[i].token.kind, kind))
-            entry_done(&c->tokens[i]);
-        else
-            c->tokens[kept++] = c->tokens[i];
-    c->n_tokens = kept;
-}
-
 void credentials_remove_secret(struct credentials *c, const char *alias)
 {
     size_t kept = 0;

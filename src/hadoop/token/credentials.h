@@ -39,8 +39,6 @@ const struct token *credentials_find(const struct credentials *c, const char *ki
                                      const char *service);
 const void *credentials_secret(const struct credentials *c, const char *alias, size_t *ret_n);
 
-/* Drops every token of this kind. */
-void credentials_remove_kind(struct credentials *c, const char *kind);
 /* Drops the secret of this alias, if there is one. */
 void credentials_remove_secret(struct credentials *c, const char *alias);
 /* Adds copies of everything in `from` but tokens of the kinds named (NULL-terminated, or NULL). */

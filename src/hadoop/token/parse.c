@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "hadoop/token/credentials.h"
-#include "hadoop/token/pb.h"
 #include "hadoop/token/set.h"
 #include "hadoop/token/writable.h"
 

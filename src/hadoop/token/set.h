@@ -30,5 +30,3 @@ int set_take_secret(struct credentials *c, struct secret *s);
 
 void entry_done(struct entry *e);
 void secret_done(struct secret *s);
-
-/* Frees a buffer that held secrets, leaving nothing of them behind. */

@@ -1,6 +1,8 @@
 /* token.h - one Hadoop token: its identifier, its secret (the password), and the server it is for
  * (kind and service). Pure. */
 #pragma once
+#include "base/auto.h"
+#include "hadoop/token.pb-c.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,9 +20,10 @@ int token_copy(struct token *to, const struct token *from);
 /* Wipes the secret, frees, and leaves an empty token. */
 void token_done(struct token *t);
 
-static inline void auto_token_(struct token *t)
-{
-    token_done(t);
-}
+/* As it travels in messages: fills `to`, which is empty, with a copy. -ENOMEM leaves it empty. */
+int token_from_pb(struct token *to, const Hadoop__Token *from);
+/* A message that borrows everything from `from`. */
+Hadoop__Token token_to_pb(const struct token *from);
+
 /* AUTO_TOKEN t = { 0 }; */
-#define AUTO_TOKEN __attribute__((cleanup(auto_token_))) struct token
+#define AUTO_TOKEN AUTO_DONE(token_done) struct token

@@ -1,13 +1,11 @@
-/* token_service.c - builds the same text that Java builds for the same server, and finds the
- * token that has it. See token_service.h. */
+/* token_service.c - builds the same text that Java builds for the same server. See
+ * token_service.h. */
 #include "hadoop/token/token_service.h"
-#include "base/buf.h"
 #include "base/str.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <stdio.h>
-#include <string.h>
 
 int token_service_ip(const char *ip, int port, char **ret)
 {
@@ -44,46 +42,4 @@ int token_service_ha(const char *name_service, char **ret)
 {
     *ret = str_printf("ha-hdfs:%s", name_service);
     return *ret ? 0 : -ENOMEM;
-}
-
-int token_service_list(const char *const *services, size_t n, char **ret)
-{
-    AUTO_BUF b = { .max = 64 * KIB };
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < n; i++)
-        r = buf_printf(&b, "%s%s", i ? "," : "", services[i]);
-    if (r < 0)
-        return r;
-    *ret = buf_text(&b) ? strdup(buf_text(&b)) : NULL;
-    return *ret ? 0 : -ENOMEM;
-}
-
-bool token_service_has(const char *list, const char *service)
-{
-    size_t n = strlen(service);
-
-    while (n > 0 && *list) {
-        size_t m = strcspn(list, ",");
-
-        if (m == n && memcmp(list, service, n) == 0)
-            return true;
-        list += m + (list[m] == ',');
-    }
-    return false;
-}
-
-/* By the order of the services, not of the tokens: the one that the configuration names first is
- * the one that Java's clients would take. */
-const struct token *token_select(const struct credentials *c, const char *kind,
-                                 const char *const *services, size_t n)
-{
-    for (size_t s = 0; s < n; s++)
-        for (size_t i = 0; i < credentials_count(c); i++) {
-            const struct token *t = credentials_at(c, i, NULL);
-
-            if (str_eq(t->kind, kind) && token_service_has(t->service, services[s]))
-                return t;
-        }
-    return NULL;
 }

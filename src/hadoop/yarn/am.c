@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "hadoop/rpc/rpc.h"
 #include "hadoop/session/session.h"
-#include "hadoop/token/pb.h"
+#include "hadoop/token/token.h"
 #include "hadoop/yarn/method.h"
 #include "loop/fiber.h"
 
@@ -79,11 +79,7 @@ static struct batch *batch_free(struct batch *b)
     return NULL;
 }
 
-static void auto_batch_(struct batch **b)
-{
-    if (*b)
-        batch_free(*b);
-}
+AUTO_DEFINE(batch, struct batch *, batch_free);
 
 /* ---- life ---- */
 

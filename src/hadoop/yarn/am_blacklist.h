@@ -15,11 +15,7 @@ void am_blacklist_done(struct am_blacklist *b); /* zero is a valid start */
 
 /* Puts a host or a rack on the list, or takes it off. 0, -ENOMEM, or -EINVAL for "*" and "". */
 int am_blacklist_set(struct am_blacklist *b, const char *name, bool on);
-bool am_blacklist_has(const struct am_blacklist *b, const char *name);
 bool am_blacklist_changed(const struct am_blacklist *b);
-size_t am_blacklist_count(const struct am_blacklist *b);
-/* The i-th of those, in the order they came; borrowed. */
-const char *am_blacklist_name(const struct am_blacklist *b, size_t i);
 
 /* Adds the changes to `request`, if there are any; -ENOMEM marks nothing. Then one of the next
  * two. */

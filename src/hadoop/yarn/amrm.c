@@ -1,4 +1,4 @@
-/* amrm.c - the table of states, and what the master wants: asks, releases and updates are
+/* amrm.c - the table of states, and what the master wants: asks and releases are
  * collected here and go with the next heartbeat. See amrm.h. */
 #include "base/array.h"
 #include "base/auto.h"
@@ -100,21 +100,12 @@ struct amrm *amrm_free(struct amrm *a)
 {
     if (!a)
         return NULL;
-    for (size_t i = 0; i < a->n_changes; i++)
-        message_free(a->changes[i].request);
-    for (size_t i = 0; i < a->n_nodes; i++) {
-        free(a->nodes[i].host);
-        message_free(a->nodes[i].token);
-    }
     asks_free(a->asks);
     am_blacklist_done(&a->blacklist);
     containers_done(&a->known);
     message_free(a->registration);
-    message_free(a->headroom);
     message_free(a->token);
     message_free(a->request);
-    free(a->changes);
-    free(a->nodes);
     free(a->releases);
     free(a->host);
     free(a->tracking_url);
@@ -161,11 +152,6 @@ int amrm_relax(struct amrm *a, int32_t priority, int64_t id)
     return news(a, asks_relax(a->asks, priority, id));
 }
 
-int32_t amrm_outstanding(const struct amrm *a, int32_t priority, int64_t id)
-{
-    return asks_outstanding(a->asks, priority, id);
-}
-
 int64_t amrm_pending(const struct amrm *a)
 {
     return asks_pending(a->asks);
@@ -181,8 +167,6 @@ int amrm_queue_release(struct amrm *a, struct yarn_container_id id)
     return 0;
 }
 
-/* A change of a container that is given back must not be sent any more: the RM would answer it with
- * an error about a container that nobody knows. */
 int amrm_release(struct amrm *a, struct yarn_container_id id, struct err *err)
 {
     char text[YARN_CONTAINER_ID_TEXT];
@@ -200,21 +184,7 @@ int amrm_release(struct amrm *a, struct yarn_container_id id, struct err *err)
     if (amrm_queue_release(a, id) < 0)
         return err_oom(err);
     containers_set(&a->known, id, CONTAINER_RELEASED);
-    amrm_forget_change(a, id);
     return news(a, 0);
-}
-
-void amrm_forget_change(struct amrm *a, struct yarn_container_id id)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < a->n_changes; i++) {
-        if (yarn_container_id_cmp(a->changes[i].id, id) == 0)
-            message_free(a->changes[i].request);
-        else
-            a->changes[kept++] = a->changes[i];
-    }
-    a->n_changes = kept;
 }
 
 void amrm_forget_container(struct amrm *a, struct yarn_container_id id)
@@ -225,7 +195,6 @@ void amrm_forget_container(struct amrm *a, struct yarn_container_id id)
         if (yarn_container_id_cmp(a->releases[i].id, id) != 0)
             a->releases[kept++] = a->releases[i];
     a->n_releases = kept;
-    amrm_forget_change(a, id);
 }
 
 int amrm_blacklist(struct amrm *a, const char *name, bool on, struct err *err)
@@ -238,55 +207,7 @@ int amrm_blacklist(struct amrm *a, const char *name, bool on, struct err *err)
     return r < 0 ? err_oom(err) : news(a, 0);
 }
 
-/* ---- changing containers ---- */
-
-static Yarn__UpdateContainerRequest *change_message(const struct amrm_update *u)
-{
-    AUTO_MESSAGE Yarn__UpdateContainerRequest *m = MESSAGE_NEW(yarn__update_container_request);
-
-    if (!m)
-        return NULL;
-    m->container_version = u->version;
-    m->type = u->type;
-    m->container_id = yarn_container_id_new(u->container);
-    if (!m->container_id)
-        return NULL;
-    if (u->resource) {
-        m->capability = yarn_resource_new(u->resource);
-        if (!m->capability)
-            return NULL;
-    } else {
-        m->has_execution_type = true;
-        m->execution_type = u->execution_type;
-    }
-    return take(m);
-}
-
-int amrm_update(struct amrm *a, const struct amrm_update *update, struct err *err)
-{
-    bool by_size = update->type == YARN__CONTAINER_UPDATE_TYPE__CHANGE_INCREASE_RESOURCE ||
-                   update->type == YARN__CONTAINER_UPDATE_TYPE__CHANGE_DECREASE_RESOURCE;
-    AUTO_MESSAGE Yarn__UpdateContainerRequest *m = NULL;
-
-    if (by_size != !!update->resource)
-        return err_set(err, -EINVAL, "a container's size and type cannot change at the same time");
-    if (containers_get(&a->known, update->container) != CONTAINER_HELD)
-        return err_set(err, -ENOENT, "only a container of this application can be changed");
-    m = change_message(update);
-    if (!m || ARRAY_ROOM(a->changes, a->n_changes) < 0)
-        return err_oom(err);
-    amrm_forget_change(a, update->container);
-    a->changes[a->n_changes++] =
-        (struct amrm_change){ .id = update->container, .request = take(m) };
-    return news(a, 0);
-}
-
 /* ---- showing ---- */
-
-void amrm_set_progress(struct amrm *a, float progress)
-{
-    a->progress = progress >= 1 ? 1 : progress > 0 ? progress : 0; /* and NaN is 0 */
-}
 
 int amrm_set_tracking_url(struct amrm *a, const char *url, struct err *err)
 {
@@ -327,35 +248,7 @@ int amrm_finish(struct amrm *a, Yarn__FinalStatus status, const char *diagnostic
 
 /* ---- what the RM has said ---- */
 
-const Hadoop__Token *amrm_nm_token(const struct amrm *a, const char *host, int32_t port)
-{
-    for (size_t i = 0; i < a->n_nodes; i++)
-        if (a->nodes[i].port == port && str_eq(a->nodes[i].host, host))
-            return a->nodes[i].token;
-    return NULL;
-}
-
-const Yarn__Resource *amrm_maximum(const struct amrm *a)
-{
-    return a->registration ? a->registration->maximum_capability : NULL;
-}
-
-const Yarn__Resource *amrm_headroom(const struct amrm *a)
-{
-    return a->headroom;
-}
-
 int32_t amrm_cluster_nodes(const struct amrm *a)
 {
     return a->cluster_nodes;
-}
-
-const Yarn__RegisterApplicationMasterResponse *amrm_registration(const struct amrm *a)
-{
-    return a->registration;
-}
-
-size_t amrm_held(const struct amrm *a)
-{
-    return a->known.held;
 }

@@ -11,7 +11,7 @@
  * again, byte for byte: the RM answers a heartbeat that it has seen from memory, and would ignore
  * whatever was added to it. What the master wants meanwhile goes into the one after.
  *
- * All that the RM has been told is kept (asks, releases, blacklist, updates), because an RM that
+ * All that the RM has been told is kept (asks, releases, blacklist), because an RM that
  * has restarted has forgotten it: then it is told everything again.
  *
  * Pure: no clock, no loop. Functions that fail leave everything as it was. */
@@ -63,7 +63,6 @@ int amrm_ask(struct amrm *a, const struct ask *ask, struct err *err);
 int32_t amrm_cancel(struct amrm *a, int32_t priority, int64_t id, int32_t count);
 /* Lets strict asks be served anywhere. -ENOENT when nothing is outstanding. */
 int amrm_relax(struct amrm *a, int32_t priority, int64_t id);
-int32_t amrm_outstanding(const struct amrm *a, int32_t priority, int64_t id);
 int64_t amrm_pending(const struct amrm *a); /* all that is outstanding */
 
 /* Gives a container back. -ENOENT when it is not one of ours: the RM would refuse the heartbeat. */
@@ -72,18 +71,6 @@ int amrm_release(struct amrm *a, struct yarn_container_id id, struct err *err);
 /* No more (or again) containers on this host or rack. -EINVAL for "*". */
 int amrm_blacklist(struct amrm *a, const char *name, bool on, struct err *err);
 
-/* Another size or execution type for a running container: an AMRM_UPDATED with a new token for the
- * NodeManager follows, or an AMRM_UPDATE_FAILED. */
-struct amrm_update {
-    struct yarn_container_id container;
-    int32_t version; /* of the container as last seen */
-    Yarn__ContainerUpdateType type;
-    const struct yarn_resource *resource; /* for the two RESOURCE types */
-    Yarn__ExecutionType execution_type;   /* for the other two */
-};
-int amrm_update(struct amrm *a, const struct amrm_update *update, struct err *err);
-
-void amrm_set_progress(struct amrm *a, float progress); /* 0 to 1; others are cut to that */
 int amrm_set_tracking_url(struct amrm *a, const char *url, struct err *err);
 
 /* The last word. `url` is where the application's page redirects to afterwards, or "". A second
@@ -93,14 +80,7 @@ int amrm_finish(struct amrm *a, Yarn__FinalStatus status, const char *diagnostic
 
 /* ---- what the RM has said ---- */
 
-/* The token to talk to a node with, or NULL; borrowed until the next answer. Kept over restarts. */
-const Hadoop__Token *amrm_nm_token(const struct amrm *a, const char *host, int32_t port);
-const Yarn__Resource *amrm_maximum(const struct amrm *a);  /* of one container; NULL at first */
-const Yarn__Resource *amrm_headroom(const struct amrm *a); /* what the queue has left; or NULL */
 int32_t amrm_cluster_nodes(const struct amrm *a);
-/* As the last registration said, with queue and resource types; or NULL. Borrowed. */
-const Yarn__RegisterApplicationMasterResponse *amrm_registration(const struct amrm *a);
-size_t amrm_held(const struct amrm *a); /* containers that are ours now */
 
 /* ---- the exchange ---- */
 
@@ -114,21 +94,19 @@ int amrm_next_request(struct amrm *a, enum amrm_call *ret_call, const void **ret
 bool amrm_has_news(const struct amrm *a);
 
 enum amrm_event_type {
-    AMRM_REGISTERED,    /* registration; also after a resync, with `again` */
-    AMRM_NM_TOKEN,      /* nm_token: already in the cache; before the containers that need it */
-    AMRM_TOKEN,         /* token, a new one: sign in with it from the next connection on */
-    AMRM_GRANTED,       /* container, that was asked for */
-    AMRM_SURPLUS,       /* container, that nobody waits for any more: is being given back */
-    AMRM_PREVIOUS,      /* container of an earlier attempt, still running and ours now */
-    AMRM_COMPLETED,     /* status: once for each container, whether started, released or lost */
-    AMRM_PREEMPT,       /* id: will be killed soon (`strict`), or may be */
-    AMRM_NODE,          /* node: came, went, or is being decommissioned */
-    AMRM_UPDATED,       /* updated */
-    AMRM_UPDATE_FAILED, /* update_error */
-    AMRM_REFUSED,       /* ask: the RM refused it with `why`; nothing of it is outstanding now */
-    AMRM_TROUBLE,       /* the RM fails at our heartbeats with `why`, told once; we go on trying */
-    AMRM_FINISHED,      /* we are DONE */
-    AMRM_ENDED,         /* we are OVER, because of `why` */
+    AMRM_REGISTERED, /* registration; also after a resync, with `again` */
+    AMRM_NM_TOKEN,   /* nm_token: before the containers that need it */
+    AMRM_TOKEN,      /* token, a new one: sign in with it from the next connection on */
+    AMRM_GRANTED,    /* container, that was asked for */
+    AMRM_SURPLUS,    /* container, that nobody waits for any more: is being given back */
+    AMRM_PREVIOUS,   /* container of an earlier attempt, still running and ours now */
+    AMRM_COMPLETED,  /* status: once for each container, whether started, released or lost */
+    AMRM_PREEMPT,    /* id: will be killed soon (`strict`), or may be */
+    AMRM_NODE,       /* node: came, went, or is being decommissioned */
+    AMRM_REFUSED,    /* ask: the RM refused it with `why`; nothing of it is outstanding now */
+    AMRM_TROUBLE,    /* the RM fails at our heartbeats with `why`, told once; we go on trying */
+    AMRM_FINISHED,   /* we are DONE */
+    AMRM_ENDED,      /* we are OVER, because of `why` */
 };
 
 /* Everything pointed to is borrowed from the answer, and ids are values. */
@@ -137,16 +115,13 @@ struct amrm_event {
     bool again, strict;
     const struct err *why;       /* of AMRM_REFUSED, AMRM_TROUBLE and AMRM_ENDED: the RM's words */
     int64_t request;             /* of AMRM_GRANTED: the id of the ask */
-    struct yarn_container_id id; /* of container, status, preempt and the updates */
+    struct yarn_container_id id; /* of container, status and preempt */
     union {
-        const Yarn__RegisterApplicationMasterResponse *registration; /* NULL when it was lost */
         const Yarn__NmToken *nm_token;
         const Hadoop__Token *token;
         const Yarn__Container *container;
         const Yarn__ContainerStatus *status;
         const Yarn__NodeReport *node;
-        const Yarn__UpdatedContainer *updated;
-        const Yarn__UpdateContainerError *update_error;
         struct {
             int32_t priority;
             int64_t id;
@@ -161,11 +136,7 @@ struct amrm_events {
 };
 void amrm_events_done(struct amrm_events *e); /* zero is a valid start */
 
-static inline void auto_amrm_events_(struct amrm_events *e)
-{
-    amrm_events_done(e);
-}
-#define AUTO_AMRM_EVENTS AUTO(amrm_events) struct amrm_events
+#define AUTO_AMRM_EVENTS AUTO_DONE(amrm_events_done) struct amrm_events
 
 /* Digests the answer to the request under way, a message of the type that its call answers with,
  * and adds to `ret` what it means. -ENOMEM: nothing was digested, hand it in again. -EPROTO: an

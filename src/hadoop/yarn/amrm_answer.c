@@ -37,39 +37,9 @@ static struct amrm_event *emit(struct amrm_events *e, enum amrm_event_type type)
 
 /* ---- NM tokens ---- */
 
-static int keep_nm_token(struct amrm *a, const Yarn__NmToken *t)
-{
-    const Yarn__NodeId *node = yarn_node_id(t->node_id);
-    AUTO_MESSAGE Hadoop__Token *token = message_copy(t->token);
-    AUTO_FREE char *host = NULL;
-
-    if (!token)
-        return -ENOMEM;
-    for (size_t i = 0; i < a->n_nodes; i++)
-        if (a->nodes[i].port == node->port && str_eq(a->nodes[i].host, node->host)) {
-            message_free(a->nodes[i].token);
-            a->nodes[i].token = take(token);
-            return 0;
-        }
-    host = strdup(node->host);
-    if (!host)
-        return -ENOMEM;
-    return ARRAY_ADD(a->nodes, a->n_nodes,
-                     (struct amrm_node_token){ take(host), node->port, take(token) });
-}
-
 static bool usable_nm_token(const Yarn__NmToken *t)
 {
     return yarn_node_id(t->node_id) && t->token;
-}
-
-/* Safe to do twice, so it may come before what can fail. */
-static int keep_nm_tokens(struct amrm *a, Yarn__NmToken *const *tokens, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (usable_nm_token(tokens[i]) && keep_nm_token(a, tokens[i]) < 0)
-            return -ENOMEM;
-    return 0;
 }
 
 static void emit_nm_tokens(Yarn__NmToken *const *tokens, size_t n, struct amrm_events *e)
@@ -170,38 +140,18 @@ static void take_preempt(const Yarn__PreemptionMessage *p, struct amrm_events *e
         emit_preempt(p->contract->containers, p->contract->n_containers, false, e);
 }
 
-static void take_updates(struct amrm *a, const Yarn__AllocateResponse *m, struct amrm_events *e)
-{
-    for (size_t i = 0; i < m->n_updated_containers; i++) {
-        struct amrm_event *v = emit(e, AMRM_UPDATED);
-
-        v->updated = m->updated_containers[i];
-        v->id = yarn_container_id_of(m->updated_containers[i]->container->id);
-        amrm_forget_change(a, v->id);
-    }
-    for (size_t i = 0; i < m->n_update_errors; i++) {
-        const Yarn__UpdateContainerRequest *request = m->update_errors[i]->request;
-        struct amrm_event *v = emit(e, AMRM_UPDATE_FAILED);
-
-        v->update_error = m->update_errors[i];
-        v->id = yarn_container_id_of(request ? request->container_id : NULL);
-        amrm_forget_change(a, v->id);
-    }
-}
-
 static int reserve(struct amrm *a, const Yarn__AllocateResponse *m, struct amrm_events *e)
 {
     size_t fresh = m->n_allocated_containers + m->n_containers_from_previous_attempts;
     size_t events = fresh + m->n_completed_container_statuses + m->n_updated_nodes +
-                    m->n_nm_tokens + m->n_updated_containers + m->n_update_errors +
-                    preempt_count(m->preempt) + 1;
+                    m->n_nm_tokens + preempt_count(m->preempt) + 1;
     size_t releases = a->n_releases + m->n_allocated_containers;
 
     if (ARRAY_FIT(a->releases, a->cap_releases, releases) < 0 ||
         ARRAY_FIT(e->v, e->cap, e->n + events) < 0 ||
         containers_reserve(&a->known, fresh + m->n_completed_container_statuses) < 0)
         return -ENOMEM;
-    return keep_nm_tokens(a, m->nm_tokens, m->n_nm_tokens);
+    return 0;
 }
 
 /* The RM repeats a new token until we have a connection with it. */
@@ -235,7 +185,6 @@ static void digest(struct amrm *a, const Yarn__AllocateResponse *m, Hadoop__Toke
     for (size_t i = 0; i < m->n_allocated_containers; i++)
         take_granted(a, m->allocated_containers[i], e);
     asks_settled(a->asks);
-    take_updates(a, m, e);
     take_preempt(m->preempt, e);
     for (size_t i = 0; i < m->n_updated_nodes; i++)
         emit(e, AMRM_NODE)->node = m->updated_nodes[i];
@@ -254,19 +203,13 @@ static int on_allocated(struct amrm *a, const Yarn__AllocateResponse *m, struct 
 {
     AUTO_MESSAGE Hadoop__Token *token = NULL;
     int32_t expected = (int32_t)(((uint32_t)a->response_id + 1) & RESPONSE_ID_MASK);
-    AUTO_MESSAGE Yarn__Resource *headroom = NULL;
 
     if (m->response_id != expected)
         return err_set(err, -EPROTO,
                        "the ResourceManager answered heartbeat %d with number %d instead of %d",
                        a->response_id, m->response_id, expected);
-    headroom = message_copy(m->limit);
-    if ((m->limit && !headroom) || new_token(a, m->am_rm_token, &token) < 0 || reserve(a, m, e) < 0)
+    if (new_token(a, m->am_rm_token, &token) < 0 || reserve(a, m, e) < 0)
         return err_oom(err);
-    if (headroom) {
-        message_free(a->headroom);
-        a->headroom = take(headroom);
-    }
     digest(a, m, take(token), e);
     return 0;
 }
@@ -283,9 +226,7 @@ static int amrm_on_registered(struct amrm *a, const Yarn__RegisterApplicationMas
 
     if (!copy ||
         ARRAY_FIT(e->v, e->cap, e->n + 1 + m->n_nm_tokens_from_previous_attempts + n) < 0 ||
-        containers_reserve(&a->known, n) < 0 ||
-        keep_nm_tokens(a, m->nm_tokens_from_previous_attempts,
-                       m->n_nm_tokens_from_previous_attempts) < 0)
+        containers_reserve(&a->known, n) < 0)
         return err_oom(err);
     r = amrm_move(a, AMRM_STEP_REGISTERED, err);
     if (r < 0)
@@ -297,7 +238,6 @@ static int amrm_on_registered(struct amrm *a, const Yarn__RegisterApplicationMas
     message_free(a->registration);
     a->registration = take(copy);
     v = emit(e, AMRM_REGISTERED);
-    v->registration = m;
     v->again = a->registered_before;
     a->registered_before = true;
     emit_nm_tokens(m->nm_tokens_from_previous_attempts, m->n_nm_tokens_from_previous_attempts, e);

@@ -21,24 +21,10 @@ struct amrm_release {
     bool told, in_flight;
 };
 
-/* A change of a container. Kept until it is answered. */
-struct amrm_change {
-    struct yarn_container_id id;
-    Yarn__UpdateContainerRequest *request;
-    bool told, in_flight;
-};
-
-struct amrm_node_token {
-    char *host;
-    int32_t port;
-    Hadoop__Token *token;
-};
-
 struct amrm {
     enum amrm_state state;
     char *host, *tracking_url;
     int32_t rpc_port;
-    float progress;
     void (*on_news)(void *arg);
     void *on_news_arg;
     bool url_changed, url_in_flight; /* since the registration */
@@ -48,18 +34,13 @@ struct amrm {
     struct containers known;
     struct amrm_release *releases;
     size_t n_releases, cap_releases;
-    struct amrm_change *changes;
-    size_t n_changes;
 
     bool registered_before;
     Yarn__FinalStatus final_status;
     char *final_text, *final_url; /* NULL until amrm_finish() */
     bool finish_sent;
 
-    struct amrm_node_token *nodes;
-    size_t n_nodes;
     Yarn__RegisterApplicationMasterResponse *registration;
-    Yarn__Resource *headroom;
     Hadoop__Token *token; /* the last new one */
     int32_t cluster_nodes;
 
@@ -78,7 +59,6 @@ int amrm_move(struct amrm *a, enum amrm_step step, struct err *err);
 int amrm_queue_release(struct amrm *a, struct yarn_container_id id);
 /* The container has ended: nothing about it needs to be sent any more. */
 void amrm_forget_container(struct amrm *a, struct yarn_container_id id);
-void amrm_forget_change(struct amrm *a, struct yarn_container_id id);
 
 /* amrm_request.c: what becomes of the parts of the request under way, which is dropped. */
 void amrm_request_answered(struct amrm *a);

@@ -51,15 +51,6 @@ static int add_releases(const struct amrm *a, Yarn__AllocateRequest *m)
     return 0;
 }
 
-static int add_changes(const struct amrm *a, Yarn__AllocateRequest *m)
-{
-    for (size_t i = 0; i < a->n_changes; i++)
-        if (!a->changes[i].told &&
-            MESSAGE_ADD(m, update_requests, message_copy(a->changes[i].request)) < 0)
-            return -ENOMEM;
-    return 0;
-}
-
 /* The asks and the blacklist mark their rows as they are built, so they come last. */
 static void *build_allocate(struct amrm *a)
 {
@@ -69,10 +60,9 @@ static void *build_allocate(struct amrm *a)
         return NULL;
     m->has_response_id = m->has_progress = true;
     m->response_id = a->response_id;
-    m->progress = a->progress;
     if (a->url_changed && MESSAGE_TEXT(m->tracking_url, a->tracking_url) < 0)
         return NULL;
-    if (add_releases(a, m) < 0 || add_changes(a, m) < 0 || am_blacklist_build(&a->blacklist, m) < 0)
+    if (add_releases(a, m) < 0 || am_blacklist_build(&a->blacklist, m) < 0)
         return NULL;
     if (asks_build(a->asks, m) < 0) {
         am_blacklist_failed(&a->blacklist);
@@ -80,8 +70,6 @@ static void *build_allocate(struct amrm *a)
     }
     for (size_t i = 0; i < a->n_releases; i++)
         a->releases[i].in_flight = !a->releases[i].told;
-    for (size_t i = 0; i < a->n_changes; i++)
-        a->changes[i].in_flight = !a->changes[i].told;
     a->url_in_flight = a->url_changed;
     a->url_changed = false;
     return take(m);
@@ -144,9 +132,6 @@ bool amrm_has_news(const struct amrm *a)
     for (size_t i = 0; i < a->n_releases; i++)
         if (!a->releases[i].told)
             return true;
-    for (size_t i = 0; i < a->n_changes; i++)
-        if (!a->changes[i].told)
-            return true;
     return asks_changed(a->asks) || am_blacklist_changed(&a->blacklist) || a->url_changed;
 }
 
@@ -164,10 +149,6 @@ void amrm_request_answered(struct amrm *a)
         a->releases[i].told |= a->releases[i].in_flight;
         a->releases[i].in_flight = false;
     }
-    for (size_t i = 0; i < a->n_changes; i++) {
-        a->changes[i].told |= a->changes[i].in_flight;
-        a->changes[i].in_flight = false;
-    }
     a->url_in_flight = false;
     am_blacklist_sent(&a->blacklist);
     drop_request(a);
@@ -177,8 +158,6 @@ void amrm_request_failed(struct amrm *a)
 {
     for (size_t i = 0; i < a->n_releases; i++)
         a->releases[i].in_flight = false;
-    for (size_t i = 0; i < a->n_changes; i++)
-        a->changes[i].in_flight = false;
     a->url_changed |= a->url_in_flight;
     a->url_in_flight = false;
     am_blacklist_failed(&a->blacklist);
@@ -190,8 +169,6 @@ void amrm_forgotten(struct amrm *a)
     amrm_request_failed(a);
     for (size_t i = 0; i < a->n_releases; i++)
         a->releases[i].told = false;
-    for (size_t i = 0; i < a->n_changes; i++)
-        a->changes[i].told = false;
     asks_forgotten(a->asks);
     am_blacklist_forgotten(&a->blacklist);
     a->url_changed = false; /* the registration carries it */

@@ -77,13 +77,6 @@ static struct row *asks_find_row(const struct ask_group *g, const char *name)
     return NULL;
 }
 
-int32_t asks_outstanding(const struct asks *t, int32_t priority, int64_t id)
-{
-    const struct ask_group *g = asks_find(t, priority, id);
-
-    return g ? g->rows[0].count : 0;
-}
-
 int64_t asks_pending(const struct asks *t)
 {
     return t->pending;

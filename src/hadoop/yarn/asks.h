@@ -49,7 +49,6 @@ int32_t asks_cancel(struct asks *t, int32_t priority, int64_t id, int32_t count)
 /* What was strict may run anywhere from now on. -ENOENT when nothing is outstanding. */
 int asks_relax(struct asks *t, int32_t priority, int64_t id);
 
-int32_t asks_outstanding(const struct asks *t, int32_t priority, int64_t id);
 int64_t asks_pending(const struct asks *t); /* all of them */
 bool asks_changed(const struct asks *t);    /* there are rows to send */
 

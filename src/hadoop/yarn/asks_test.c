@@ -13,16 +13,6 @@
 AUTO_DEFINE(asks, struct asks *, asks_free);
 #define AUTO_ASKS AUTO(asks) struct asks
 
-static inline void auto_am_blacklist_(struct am_blacklist *b)
-{
-    am_blacklist_done(b);
-}
-
-static inline void auto_containers_(struct containers *c)
-{
-    containers_done(c);
-}
-
 static struct asks *table(void)
 {
     struct asks *t = asks_new();
@@ -150,7 +140,7 @@ static void a_row_that_the_rm_counted_down_itself_is_not_sent(void **state)
     granted(t, 0, "h1"); /* an answer to a request without rows */
     assert_false(asks_changed(t));
     assert_string_equal(ROWS(t), "");
-    assert_int_equal(asks_outstanding(t, 1, 0), 5);
+    assert_int_equal(asks_pending(t), 5);
     granted(t, 0, "h9"); /* somewhere else: only "*" is sure to have been counted down */
     assert_string_equal(ROWS(t), "1/0 /default-rack=4");
 }
@@ -366,7 +356,7 @@ static const char *names(struct am_blacklist *b, char *out, size_t size)
 
 static void only_changes_of_the_blacklist_are_sent(void **state)
 {
-    AUTO(am_blacklist) struct am_blacklist b = { 0 };
+    AUTO_DONE(am_blacklist_done) struct am_blacklist b = { 0 };
     char text[64];
 
     (void)state;
@@ -391,7 +381,7 @@ static void only_changes_of_the_blacklist_are_sent(void **state)
 
 static void the_fate_of_many_containers_is_remembered(void **state)
 {
-    AUTO(containers) struct containers c = { 0 };
+    AUTO_DONE(containers_done) struct containers c = { 0 };
 
     (void)state;
     assert_int_equal(containers_get(&c, (struct yarn_container_id){ 0 }), CONTAINER_UNHEARD);
@@ -405,7 +395,6 @@ static void the_fate_of_many_containers_is_remembered(void **state)
             containers_set(&c, id, CONTAINER_ENDED);
     }
     assert_int_equal(c.used, 5000);
-    assert_int_equal(c.held, 5000 - 1667);
     for (int64_t i = 0; i < 5000; i++) {
         struct yarn_container_id id = { { { 1, 1 }, 1 }, i % 2 << 40 | i };
 

@@ -40,7 +40,7 @@ static struct container_slot *containers_slot_of(const struct containers *c,
 
 int containers_reserve(struct containers *c, size_t n)
 {
-    struct containers bigger = { .cap = c->cap ? c->cap : 16, .used = c->used, .held = c->held };
+    struct containers bigger = { .cap = c->cap ? c->cap : 16, .used = c->used };
 
     while (bigger.cap / 2 < c->used + n) /* never more than half full */
         bigger.cap *= 2;
@@ -63,8 +63,6 @@ void containers_set(struct containers *c, struct yarn_container_id id, enum cont
 
     if (!s->fate)
         c->used++;
-    c->held -= s->fate == CONTAINER_HELD;
-    c->held += fate == CONTAINER_HELD;
     *s = (struct container_slot){ id, fate };
 }
 

@@ -18,7 +18,6 @@ struct containers {
     struct container_slot *slots;
     size_t cap; /* a power of two, or 0 */
     size_t used;
-    size_t held; /* how many are CONTAINER_HELD */
 };
 
 void containers_done(struct containers *c); /* zero is a valid start */

@@ -92,17 +92,6 @@ int yarn_app_id_parse(const char *text, struct yarn_app_id *ret, struct err *err
     return 0;
 }
 
-int yarn_attempt_id_parse(const char *text, struct yarn_attempt_id *ret, struct err *err)
-{
-    const char *p = text;
-    struct yarn_attempt_id id;
-
-    if (!text || !eat(&p, "appattempt_") || !attempt_part(&p, &id) || *p)
-        return yarn_bad(err, text, "an attempt id", "appattempt_1794718682665_0075_000001");
-    *ret = id;
-    return 0;
-}
-
 int yarn_container_id_parse(const char *text, struct yarn_container_id *ret, struct err *err)
 {
     const char *form = "container_1794718682665_0075_01_000002";
@@ -163,7 +152,7 @@ int yarn_app_id_cmp(struct yarn_app_id a, struct yarn_app_id b)
     return r ? r : cmp(a.id, b.id);
 }
 
-int yarn_attempt_id_cmp(struct yarn_attempt_id a, struct yarn_attempt_id b)
+static int yarn_attempt_id_cmp(struct yarn_attempt_id a, struct yarn_attempt_id b)
 {
     int r = yarn_app_id_cmp(a.app, b.app);
 

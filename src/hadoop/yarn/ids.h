@@ -35,7 +35,6 @@ struct yarn_container_id {
 /* The whole text and nothing else, digits only, as many as there are; -EINVAL with a sentence that
  * shows the form. *ret is untouched on failure. */
 int yarn_app_id_parse(const char *text, struct yarn_app_id *ret, struct err *err);
-int yarn_attempt_id_parse(const char *text, struct yarn_attempt_id *ret, struct err *err);
 int yarn_container_id_parse(const char *text, struct yarn_container_id *ret, struct err *err);
 
 /* The form Java prints. Returns `out`. */
@@ -45,7 +44,6 @@ const char *yarn_container_id_text(struct yarn_container_id id, char out[YARN_CO
 
 /* Negative, 0 or positive: by timestamp, application, attempt, container. */
 int yarn_app_id_cmp(struct yarn_app_id a, struct yarn_app_id b);
-int yarn_attempt_id_cmp(struct yarn_attempt_id a, struct yarn_attempt_id b);
 int yarn_container_id_cmp(struct yarn_container_id a, struct yarn_container_id b);
 
 /* From a message, which may be NULL or have parts missing: those are 0. */

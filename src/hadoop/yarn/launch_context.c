@@ -4,7 +4,6 @@
 #include "hadoop/yarn/launch_context.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "hadoop/yarn/quote.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -17,7 +16,35 @@ Yarn__ContainerLaunchContext *yarn_launch_new(void)
     return MESSAGE_NEW(yarn__container_launch_context);
 }
 
-/* ---- command and environment ---- */
+/* ---- command and environment ----
+ *
+ * A NodeManager first replaces markers in the text (<LOG_DIR>, <CPS>, <ADD_OPENS>, "{{" by "$" and
+ * "}}" by nothing), then writes it between double quotes into a bash script:
+ *
+ *     export NAME="VALUE"
+ *     exec /bin/bash -c "COMMAND"
+ *
+ * so what a shell reads inside double quotes is escaped. In a value, markers are broken by an empty
+ * pair of quotes; in a command they stay live: this is the one place for "1><LOG_DIR>/stdout". */
+
+static bool opens_marker(const char *p)
+{
+    return *p == '<' || (*p == '{' && p[1] == '{') || (*p == '}' && p[1] == '}');
+}
+
+static int quote(struct buf *out, const char *text, bool break_markers)
+{
+    int r = 0;
+
+    for (const char *p = text; *p && r >= 0; p++) {
+        r = strchr("\\$`\"", *p) ? buf_add_u8(out, '\\') : 0;
+        if (r >= 0)
+            r = buf_add_u8(out, (uint8_t)*p);
+        if (r >= 0 && break_markers && opens_marker(p))
+            r = buf_add_str(out, "\"\"");
+    }
+    return r;
+}
 
 static int too_long(struct err *err, int r, const char *what)
 {
@@ -26,40 +53,19 @@ static int too_long(struct err *err, int r, const char *what)
     return err_set(err, r, "%s is longer than %zu bytes", what, TEXT_MAX);
 }
 
-static int yarn_add_command(Yarn__ContainerLaunchContext *c, const char *text,
-                            int (*quote)(struct buf *, const char *), struct err *err)
+int yarn_launch_script(Yarn__ContainerLaunchContext *c, const char *text, struct err *err)
 {
     AUTO_BUF b = { .max = TEXT_MAX };
     const char *quoted;
     int r;
 
-    r = quote(&b, text);
+    r = quote(&b, text, false);
     if (r < 0)
         return too_long(err, r, "a word of the command");
     quoted = buf_text(&b);
     if (!quoted || MESSAGE_ADD_TEXT(c, command, quoted) < 0)
         return err_oom(err);
     return 0;
-}
-
-int yarn_launch_word(Yarn__ContainerLaunchContext *c, const char *word, struct err *err)
-{
-    return yarn_add_command(c, word, quote_word, err);
-}
-
-int yarn_launch_words(Yarn__ContainerLaunchContext *c, const char *const *words, size_t n,
-                      struct err *err)
-{
-    int r = 0;
-
-    for (size_t i = 0; i < n && r == 0; i++)
-        r = yarn_launch_word(c, words[i], err);
-    return r;
-}
-
-int yarn_launch_script(Yarn__ContainerLaunchContext *c, const char *text, struct err *err)
-{
-    return yarn_add_command(c, text, quote_script, err);
 }
 
 static bool is_env_name(const char *s)
@@ -71,8 +77,8 @@ static bool is_env_name(const char *s)
     return *s == '\0';
 }
 
-static int yarn_add_env(Yarn__ContainerLaunchContext *c, const char *name, const char *value,
-                        int (*quote)(struct buf *, const char *), struct err *err)
+int yarn_launch_env(Yarn__ContainerLaunchContext *c, const char *name, const char *value,
+                    struct err *err)
 {
     AUTO_MESSAGE Yarn__StringStringMap *row = NULL;
     AUTO_BUF b = { .max = TEXT_MAX };
@@ -81,7 +87,7 @@ static int yarn_add_env(Yarn__ContainerLaunchContext *c, const char *name, const
 
     if (!is_env_name(name))
         return err_set(err, -EINVAL, "'%s' is not a name for an environment variable", name);
-    r = quote(&b, value);
+    r = quote(&b, value, true);
     if (r < 0)
         return too_long(err, r, "the value of an environment variable");
     row = MESSAGE_NEW(yarn__string_string_map);
@@ -90,18 +96,6 @@ static int yarn_add_env(Yarn__ContainerLaunchContext *c, const char *name, const
         MESSAGE_TEXT(row->value, quoted) < 0 || MESSAGE_ADD(c, environment, take(row)) < 0)
         return err_oom(err);
     return 0;
-}
-
-int yarn_launch_env(Yarn__ContainerLaunchContext *c, const char *name, const char *value,
-                    struct err *err)
-{
-    return yarn_add_env(c, name, value, quote_value, err);
-}
-
-int yarn_launch_env_live(Yarn__ContainerLaunchContext *c, const char *name, const char *value,
-                         struct err *err)
-{
-    return yarn_add_env(c, name, value, quote_live_value, err);
 }
 
 /* ---- files ---- */
@@ -166,7 +160,8 @@ static int set_part(const char **field, const char *p, int n)
     return *field ? 0 : -ENOMEM;
 }
 
-int yarn_url_parse(const char *text, Yarn__Url **ret, struct err *err)
+/* The port is always written: -1 when the url has none. */
+static int yarn_url_parse(const char *text, Yarn__Url **ret, struct err *err)
 {
     AUTO_MESSAGE Yarn__Url *url = NULL;
     struct url_parts u;
@@ -313,17 +308,6 @@ int yarn_launch_acl(Yarn__ContainerLaunchContext *c, Yarn__ApplicationAccessType
     row->has_access_type = true;
     row->access_type = type;
     return MESSAGE_ADD(c, application_acls, take(row)) < 0 ? err_oom(err) : 0;
-}
-
-int yarn_launch_service(Yarn__ContainerLaunchContext *c, const char *service, const void *p,
-                        size_t n, struct err *err)
-{
-    AUTO_MESSAGE Yarn__StringBytesMap *row = MESSAGE_NEW(yarn__string_bytes_map);
-
-    if (!row || MESSAGE_TEXT(row->key, service) < 0 ||
-        message_bytes(&row->value, &row->has_value, p, n) < 0)
-        return err_oom(err);
-    return MESSAGE_ADD(c, service_data, take(row)) < 0 ? err_oom(err) : 0;
 }
 
 int yarn_launch_retry(Yarn__ContainerLaunchContext *c, const struct yarn_retry *retry,

@@ -14,10 +14,6 @@ Yarn__ContainerLaunchContext *yarn_launch_new(void);
  * YARN joins what is added by spaces. Begin with "exec" so that signals reach the program itself,
  * and end with where its output goes: YARN keeps none that is not sent to a file. */
 
-/* Arguments, each passed on exactly as it is. */
-int yarn_launch_word(Yarn__ContainerLaunchContext *c, const char *word, struct err *err);
-int yarn_launch_words(Yarn__ContainerLaunchContext *c, const char *const *words, size_t n,
-                      struct err *err);
 /* Shell text: "exec", "1><LOG_DIR>/stdout", "cd x && ./run \"$HOME\"". */
 int yarn_launch_script(Yarn__ContainerLaunchContext *c, const char *text, struct err *err);
 
@@ -27,9 +23,6 @@ int yarn_launch_script(Yarn__ContainerLaunchContext *c, const char *text, struct
 
 int yarn_launch_env(Yarn__ContainerLaunchContext *c, const char *name, const char *value,
                     struct err *err);
-/* $OTHER, {{OTHER}} and <LOG_DIR> in the value are replaced on the node. */
-int yarn_launch_env_live(Yarn__ContainerLaunchContext *c, const char *name, const char *value,
-                         struct err *err);
 
 /* ---- files ---- */
 
@@ -45,11 +38,9 @@ struct yarn_file {
  * (or a last part of the url) that the launch script would read as shell text is -EINVAL. */
 int yarn_launch_file(Yarn__ContainerLaunchContext *c, const char *name,
                      const struct yarn_file *file, struct err *err);
-/* The same as a record of its own, for nm_localize(). *ret is the caller's. */
+/* The same as a record of its own. *ret is the caller's. */
 int yarn_file_resource(const char *name, const struct yarn_file *file,
                        Yarn__StringLocalResourceMap **ret, struct err *err);
-/* The port is always written: -1 when the url has none. *ret is the caller's. */
-int yarn_url_parse(const char *text, Yarn__Url **ret, struct err *err);
 
 /* ---- the rest ---- */
 
@@ -60,10 +51,6 @@ int yarn_launch_tokens(Yarn__ContainerLaunchContext *c, const void *p, size_t n,
  * nobody but the owner. */
 int yarn_launch_acl(Yarn__ContainerLaunchContext *c, Yarn__ApplicationAccessType type,
                     const char *acl, struct err *err);
-
-/* Data for an auxiliary service of the NodeManager, which must have it. */
-int yarn_launch_service(Yarn__ContainerLaunchContext *c, const char *service, const void *p,
-                        size_t n, struct err *err);
 
 /* Restarts by the NodeManager itself, in the same container. */
 struct yarn_retry {

@@ -1,9 +1,7 @@
-/* launch_context_test.c - claims about launch_context.h and quote.h, with a real bash at the end.
- */
+/* launch_context_test.c - claims about launch_context.h, with a real bash at the end. */
 #include "base/buf.h"
 #include "base/str.h"
 #include "hadoop/yarn/launch_context.h"
-#include "hadoop/yarn/quote.h"
 #include "test.h"
 
 #include <fcntl.h>
@@ -96,32 +94,6 @@ static const char *const nasty[] = {
     "'\\''$'\\x41'",
 };
 
-/* printf '%s\0' for each word, so that the answer says exactly what arrived. */
-static void every_word_arrives_as_it_is(void **state)
-{
-    AUTO_MESSAGE Yarn__ContainerLaunchContext *c = fresh();
-    AUTO_BUF command = { .max = MIB };
-    AUTO_BUF script = { .max = MIB };
-    AUTO_BUF out = { .max = MIB };
-
-    (void)state;
-    assert_int_equal(yarn_launch_script(c, "exec printf '%s\\0'", NULL), 0);
-    assert_int_equal(yarn_launch_words(c, nasty, COUNT_OF(nasty), NULL), 0);
-    for (size_t i = 0; i < c->n_command; i++)
-        assert_int_equal(buf_printf(&command, "%s%s", i ? " " : "", c->command[i]), 0);
-    replace_markers(&command);
-    assert_non_null(buf_text(&command));
-    assert_int_equal(
-        buf_printf(&script, "set -o pipefail -e\nexec /bin/bash -c \"%s\"\n", buf_text(&command)),
-        0);
-    run_bash(&script, &out);
-    for (size_t i = 0, at = 0; i < COUNT_OF(nasty); i++) {
-        assert_true(at < out.len);
-        assert_string_equal((char *)out.data + at, nasty[i]);
-        at += strlen(nasty[i]) + 1;
-    }
-}
-
 static void every_value_arrives_as_it_is(void **state)
 {
     AUTO_MESSAGE Yarn__ContainerLaunchContext *c = fresh();
@@ -149,13 +121,11 @@ static void every_value_arrives_as_it_is(void **state)
     }
 }
 
-static void live_text_stays_live(void **state)
+static void a_command_is_shell_text_with_live_markers(void **state)
 {
     AUTO_MESSAGE Yarn__ContainerLaunchContext *c = fresh();
 
     (void)state;
-    assert_int_equal(yarn_launch_env_live(c, "A", "{{PWD}}/lib:$PATH \"x\"", NULL), 0);
-    assert_string_equal(c->environment[0]->value, "{{PWD}}/lib:$PATH \\\"x\\\"");
     assert_int_equal(yarn_launch_script(c, "exec ./run \"$HOME\" 1><LOG_DIR>/stdout", NULL), 0);
     assert_string_equal(c->command[0], "exec ./run \\\"\\$HOME\\\" 1><LOG_DIR>/stdout");
 }
@@ -190,9 +160,12 @@ static void a_url_always_has_a_port(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        AUTO_MESSAGE Yarn__Url *u = NULL;
+        AUTO_MESSAGE Yarn__StringLocalResourceMap *m = NULL;
+        struct yarn_file file = { .url = rows[i].text };
+        const Yarn__Url *u;
 
-        assert_int_equal(yarn_url_parse(rows[i].text, &u, NULL), 0);
+        assert_int_equal(yarn_file_resource("x", &file, &m, NULL), 0);
+        u = m->value->url;
         assert_string_equal(u->scheme, rows[i].scheme);
         assert_string_equal(u->user_info ? u->user_info : "", rows[i].user);
         assert_string_equal(u->host ? u->host : "", rows[i].host);
@@ -213,12 +186,15 @@ static void what_is_no_url_is_refused(void **state)
                                        "hdfs://h:0/a",
                                        "hdfs://h:x/a",
                                        "hdfs://h:65536/a" };
-    Yarn__Url *u = NULL;
+    Yarn__StringLocalResourceMap *m = NULL;
 
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(bad); i++)
-        assert_int_equal(yarn_url_parse(bad[i], &u, NULL), -EINVAL);
-    assert_null(u);
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        struct yarn_file file = { .url = bad[i] };
+
+        assert_int_equal(yarn_file_resource("x", &file, &m, NULL), -EINVAL);
+    }
+    assert_null(m);
 }
 
 static void names_that_the_launch_script_would_run_are_refused(void **state)
@@ -303,7 +279,6 @@ static void all_other_parts_are_carried(void **state)
     assert_int_equal(yarn_launch_tokens(c, "x", 1, NULL), -EEXIST);
     assert_int_equal(
         yarn_launch_acl(c, YARN__APPLICATION_ACCESS_TYPE__ACCESS_VIEW_APP, "bob ", NULL), 0);
-    assert_int_equal(yarn_launch_service(c, "aux", "d", 1, NULL), 0);
     assert_int_equal(yarn_launch_retry(c, &retry, NULL), 0);
     assert_int_equal(yarn_launch_retry(c, &retry, NULL), 0);
     assert_int_equal(yarn_launch_file(c, "env", &file, NULL), 0);
@@ -311,7 +286,6 @@ static void all_other_parts_are_carried(void **state)
     assert_non_null(copy);
     assert_int_equal(copy->tokens.len, 7);
     assert_string_equal(copy->application_acls[0]->acl, "bob ");
-    assert_string_equal(copy->service_data[0]->key, "aux");
     assert_int_equal(copy->retry_context->error_codes[1], 9);
     assert_int_equal(copy->retry_context->failures_validity_interval, -1);
     assert_int_equal(copy->local_resources[0]->value->type,
@@ -330,7 +304,7 @@ static void text_beyond_reason_is_refused(void **state)
     (void)state;
     assert_non_null(long_text);
     memset(long_text, 'x', 200 * KIB - 1);
-    assert_int_equal(yarn_launch_word(c, long_text, &err), -E2BIG);
+    assert_int_equal(yarn_launch_script(c, long_text, &err), -E2BIG);
     assert_string_equal(err.text, "a word of the command is longer than 131072 bytes");
     assert_int_equal(yarn_launch_env(c, "A", long_text, NULL), -E2BIG);
 }
@@ -338,9 +312,8 @@ static void text_beyond_reason_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_word_arrives_as_it_is),
         cmocka_unit_test(every_value_arrives_as_it_is),
-        cmocka_unit_test(live_text_stays_live),
+        cmocka_unit_test(a_command_is_shell_text_with_live_markers),
         cmocka_unit_test(names_that_bash_cannot_export_are_refused),
         cmocka_unit_test(a_url_always_has_a_port),
         cmocka_unit_test(what_is_no_url_is_refused),

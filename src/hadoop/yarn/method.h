@@ -3,10 +3,10 @@
 #include "hadoop/rpc/rpc.h"
 
 /* METHOD("getNewApplication", get_new_application, RPC_IDEMPOTENT) */
-#define METHOD(name_, stem, retry_) METHOD2(name_, stem##_request, stem##_response, retry_)
-/* Where the two messages are not called alike. */
-#define METHOD2(name_, request_, response_, retry_)                                                \
+#define METHOD(name_, stem, retry_) METHOD_OF(yarn, name_, stem, retry_)
+/* … with the messages of another package. */
+#define METHOD_OF(package, name_, stem, retry_)                                                    \
     {                                                                                              \
-        .name = (name_), .request = &yarn__##request_##__descriptor,                               \
-        .response = &yarn__##response_##__descriptor, .retry = (retry_)                            \
+        .name = (name_), .request = &package##__##stem##_request__descriptor,                      \
+        .response = &package##__##stem##_response__descriptor, .retry = (retry_)                   \
     }

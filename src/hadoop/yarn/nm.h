@@ -25,7 +25,6 @@ struct nm_pool *nm_pool_free(struct nm_pool *p);
 /* The token of a node, as the RM gave it; replaces the one before. Copied. */
 int nm_pool_set_token(struct nm_pool *p, const Yarn__NodeId *node, const Hadoop__Token *token,
                       struct err *err);
-size_t nm_pool_open(const struct nm_pool *p); /* connections now */
 
 /* Which node, and until when; 0 means a minute from now. */
 struct nm_at {
@@ -37,7 +36,7 @@ struct nm_at {
 /* One container of a call that takes many. */
 struct nm_item {
     struct yarn_container_id id;
-    const Hadoop__Token *token; /* start and update: the container's own, borrowed */
+    const Hadoop__Token *token;                 /* start: the container's own, borrowed */
     const Yarn__ContainerLaunchContext *launch; /* start: borrowed, may be shared */
     struct err err; /* out: what went wrong with it; code 0 when nothing */
 };
@@ -48,25 +47,6 @@ int nm_start(struct nm_pool *p, const struct nm_at *at, struct nm_item *items, s
 /* SIGTERM, and SIGKILL a moment later; its exit status will be -105. */
 int nm_stop(struct nm_pool *p, const struct nm_at *at, struct nm_item *items, size_t n,
             struct err *err);
-/* With the new tokens of AMRM_UPDATED. */
-int nm_update(struct nm_pool *p, const struct nm_at *at, struct nm_item *items, size_t n,
-              struct err *err);
-/* *ret has the statuses of those without an error; the caller's, rpc_free(). */
-int nm_statuses(struct nm_pool *p, const struct nm_at *at, struct nm_item *items, size_t n,
-                Yarn__GetContainerStatusesResponse **ret, struct err *err);
-
-int nm_signal(struct nm_pool *p, const struct nm_at *at, struct yarn_container_id id,
-              Yarn__SignalCommand command, struct err *err);
-/* Another launch context in the same container; without `commit` it can be undone. */
-int nm_reinitialize(struct nm_pool *p, const struct nm_at *at, struct yarn_container_id id,
-                    const Yarn__ContainerLaunchContext *launch, bool commit, struct err *err);
-enum nm_action { NM_RESTART, NM_ROLLBACK, NM_COMMIT, NM_ACTIONS_ };
-int nm_act(struct nm_pool *p, const struct nm_at *at, struct yarn_container_id id,
-           enum nm_action action, struct err *err);
-/* Brings a file (launch_context.h) to a running container. */
-int nm_localize(struct nm_pool *p, const struct nm_at *at, struct yarn_container_id id,
-                Yarn__StringLocalResourceMap *file, struct err *err);
 
 #include "base/auto.h"
 AUTO_DEFINE(nm_pool, struct nm_pool *, nm_pool_free);
-#define AUTO_NM_POOL AUTO(nm_pool) struct nm_pool

@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "hadoop/rpc/rpc.h"
 #include "hadoop/session/session.h"
-#include "hadoop/token/pb.h"
+#include "hadoop/token/token.h"
 #include "hadoop/yarn/nm_private.h"
 
 #include <inttypes.h>
@@ -69,11 +69,6 @@ struct nm_pool *nm_pool_free(struct nm_pool *p)
     free(p->nodes);
     free(p);
     return NULL;
-}
-
-size_t nm_pool_open(const struct nm_pool *p)
-{
-    return p->open;
 }
 
 static struct node *nm_pool_find(const struct nm_pool *p, const char *host, int32_t port)

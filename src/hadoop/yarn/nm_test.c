@@ -81,22 +81,6 @@ static int on_stop(struct world *w, const Yarn__StopContainersRequest *q, void *
     return fake_copy(&m, ret);
 }
 
-static int on_statuses(struct world *w, const Yarn__GetContainerStatusesRequest *q, void **ret)
-{
-    Yarn__GetContainerStatusesResponse m = YARN__GET_CONTAINER_STATUSES_RESPONSE__INIT;
-    Yarn__ContainerStatus status = YARN__CONTAINER_STATUS__INIT, *list[] = { &status };
-    struct sorted s = { 0 };
-
-    for (size_t i = 0; i < q->n_container_ids; i++)
-        sort(w, q->container_ids[i], &s);
-    status.container_id = s.good[0];
-    m.statuses = list;
-    m.n_statuses = 1;
-    m.failed = s.bads;
-    m.n_failed = s.n_bad;
-    return fake_copy(&m, ret);
-}
-
 static int node_manager(void *arg, struct rpc_service *s, const char *method, const void *request,
                         void **ret, struct err *err)
 {
@@ -113,21 +97,7 @@ static int node_manager(void *arg, struct rpc_service *s, const char *method, co
         return on_start(w, request, ret);
     if (str_eq(method, "stopContainers"))
         return on_stop(w, request, ret);
-    if (str_eq(method, "getContainerStatuses"))
-        return on_statuses(w, request, ret);
-    if (str_eq(method, "signalToContainer"))
-        *ret = MESSAGE_NEW(yarn__signal_container_response);
-    else if (str_eq(method, "reInitializeContainer"))
-        *ret = MESSAGE_NEW(yarn__re_initialize_container_response);
-    else if (str_eq(method, "localize"))
-        *ret = MESSAGE_NEW(yarn__resource_localization_response);
-    else if (str_eq(method, "restartContainer"))
-        *ret = MESSAGE_NEW(yarn__restart_container_response);
-    else if (str_eq(method, "rollbackLastReInitialization"))
-        *ret = MESSAGE_NEW(yarn__rollback_response);
-    else if (str_eq(method, "commitLastReInitialization"))
-        *ret = MESSAGE_NEW(yarn__commit_response);
-    return *ret ? 0 : -ENOMEM;
+    return -ENOSYS;
 }
 
 static void give_token(struct world *w, int port)
@@ -202,23 +172,20 @@ static void each_container_has_its_own_result(void **state)
     fake_run(start_four, &w, node_manager, &w);
 }
 
-static int look_and_stop(void *arg)
+static int stop_two(void *arg)
 {
     struct world *w = arg;
-    AUTO_RPC Yarn__GetContainerStatusesResponse *answer = NULL;
     struct nm_item items[2] = { { .id = cid(1) }, { .id = cid(3) } };
     struct err err = ERR_INIT;
 
     start(w);
     w->class_name = "org.apache.hadoop.yarn.exceptions.YarnException";
     w->message = "Container x is not handled by this NodeManager";
-    assert_int_equal(nm_statuses(w->pool, &here, items, 2, &answer, NULL), 0);
-    assert_int_equal(items[0].err.code, 0);
-    assert_string_equal(items[1].err.text,
-                        "YarnException: Container x is not handled by this NodeManager");
     assert_int_equal(nm_stop(w->pool, &here, items, 2, NULL), 0);
     assert_int_equal(items[0].err.code, 0);
     assert_int_equal(items[1].err.code, -EREMOTEIO);
+    assert_string_equal(items[1].err.text,
+                        "YarnException: Container x is not handled by this NodeManager");
     w->fail = -ECONNREFUSED;
     assert_int_equal(nm_stop(w->pool, &here, items, 2, &err), -ECONNREFUSED);
     assert_string_equal(err.text, "node 'h:1': down");
@@ -230,61 +197,29 @@ static void a_call_that_fails_fails_for_all(void **state)
     struct world w = { 0 };
 
     (void)state;
-    fake_run(look_and_stop, &w, node_manager, &w);
-}
-
-static int one_by_one(void *arg)
-{
-    struct world *w = arg;
-    AUTO_MESSAGE Yarn__ContainerLaunchContext *launch = MESSAGE_NEW(yarn__container_launch_context);
-    AUTO_MESSAGE Yarn__StringLocalResourceMap *file = NULL;
-    struct yarn_file f = { .url = "file:///x" };
-
-    start(w);
-    assert_int_equal(yarn_file_resource("x", &f, &file, NULL), 0);
-    assert_int_equal(nm_signal(w->pool, &here, cid(1), YARN__SIGNAL_COMMAND__SIGNAL_GRACEFUL, NULL),
-                     0);
-    assert_int_equal(nm_reinitialize(w->pool, &here, cid(1), launch, false, NULL), 0);
-    assert_int_equal(nm_act(w->pool, &here, cid(1), NM_ROLLBACK, NULL), 0);
-    assert_int_equal(nm_act(w->pool, &here, cid(1), NM_COMMIT, NULL), 0);
-    assert_int_equal(nm_act(w->pool, &here, cid(1), NM_RESTART, NULL), 0);
-    assert_int_equal(nm_localize(w->pool, &here, cid(1), file, NULL), 0);
-    assert_string_equal(w->methods, "signalToContainer reInitializeContainer "
-                                    "rollbackLastReInitialization commitLastReInitialization "
-                                    "restartContainer localize ");
-    return stop(w);
-}
-
-static void every_call_has_its_method(void **state)
-{
-    struct world w = { 0 };
-
-    (void)state;
-    fake_run(one_by_one, &w, node_manager, &w);
+    fake_run(stop_two, &w, node_manager, &w);
 }
 
 static int many_nodes(void *arg)
 {
     struct world *w = arg;
     struct nm_at at = { .host = "h" };
+    struct nm_item item = { .id = cid(1) };
     struct err err = ERR_INIT;
 
     start(w);
     for (int port = 1; port <= 6; port++) {
         give_token(w, port);
         at.port = port;
-        assert_int_equal(
-            nm_signal(w->pool, &at, cid(1), YARN__SIGNAL_COMMAND__SIGNAL_FORCEFUL, NULL), 0);
+        assert_int_equal(nm_stop(w->pool, &at, &item, 1, NULL), 0);
         assert_int_equal(w->last_port, port);
-        assert_int_equal(nm_pool_open(w->pool), port < 3 ? port : 3);
+        assert_int_equal(fake_rpc.services, port < 3 ? port : 3);
     }
     give_token(w, 6); /* a connection that is there gets it as well */
-    assert_int_equal(nm_signal(w->pool, &at, cid(1), YARN__SIGNAL_COMMAND__SIGNAL_FORCEFUL, NULL),
-                     0);
+    assert_int_equal(nm_stop(w->pool, &at, &item, 1, NULL), 0);
     assert_int_equal(w->set_tokens, 1);
     at.port = 7;
-    assert_int_equal(nm_signal(w->pool, &at, cid(1), YARN__SIGNAL_COMMAND__SIGNAL_FORCEFUL, &err),
-                     -ENOKEY);
+    assert_int_equal(nm_stop(w->pool, &at, &item, 1, &err), -ENOKEY);
     assert_string_equal(err.text, "no token for the node 'h:7'");
     assert_int_equal(fake_rpc.services, 3);
     return stop(w);
@@ -303,7 +238,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_container_has_its_own_result),
         cmocka_unit_test(a_call_that_fails_fails_for_all),
-        cmocka_unit_test(every_call_has_its_method),
         cmocka_unit_test(connections_are_kept_within_a_limit),
     };
 

@@ -44,11 +44,6 @@ static const char *const attempt_states[] = {
     [YARN__ATTEMPT_STATE__ATTEMPT_FINISHED]         = "FINISHED",
     [YARN__ATTEMPT_STATE__ATTEMPT_KILLED]           = "KILLED",
 };
-static const char *const container_states[] = {
-    [YARN__CONTAINER_STATE__CONTAINER_NEW]      = "NEW",
-    [YARN__CONTAINER_STATE__CONTAINER_RUNNING]  = "RUNNING",
-    [YARN__CONTAINER_STATE__CONTAINER_COMPLETE] = "COMPLETE",
-};
 static const char *const node_states[] = {
     [YARN__NODE_STATE__NODE_NEW]             = "NEW",
     [YARN__NODE_STATE__NODE_RUNNING]         = "RUNNING",
@@ -98,11 +93,6 @@ const char *yarn_final_status_name(Yarn__FinalStatus s)
 const char *yarn_attempt_state_name(Yarn__AttemptState s)
 {
     return NAME_OF(attempt_states, s);
-}
-
-const char *yarn_container_state_name(Yarn__ContainerState s)
-{
-    return NAME_OF(container_states, s);
 }
 
 const char *yarn_node_state_name(Yarn__NodeState s)

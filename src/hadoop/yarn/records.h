@@ -10,11 +10,10 @@
 
 /* ---- names, as the RM's own pages have them; "UNKNOWN" for a number we do not know ---- */
 
-const char *yarn_app_state_name(Yarn__ApplicationState s);     /* "ACCEPTED" */
-const char *yarn_final_status_name(Yarn__FinalStatus s);       /* "SUCCEEDED" */
-const char *yarn_attempt_state_name(Yarn__AttemptState s);     /* "RUNNING" */
-const char *yarn_container_state_name(Yarn__ContainerState s); /* "COMPLETE" */
-const char *yarn_node_state_name(Yarn__NodeState s);           /* "DECOMMISSIONING" */
+const char *yarn_app_state_name(Yarn__ApplicationState s); /* "ACCEPTED" */
+const char *yarn_final_status_name(Yarn__FinalStatus s);   /* "SUCCEEDED" */
+const char *yarn_attempt_state_name(Yarn__AttemptState s); /* "RUNNING" */
+const char *yarn_node_state_name(Yarn__NodeState s);       /* "DECOMMISSIONING" */
 /* By name, upper or lower case: 0 or -EINVAL with the nearest name. */
 int yarn_app_state_parse(const char *text, Yarn__ApplicationState *ret, struct err *err);
 int yarn_node_state_parse(const char *text, Yarn__NodeState *ret, struct err *err);

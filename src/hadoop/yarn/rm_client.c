@@ -10,10 +10,7 @@
 #include "hadoop/yarn/rm_client_private.h"
 #include "loop/fiber.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define POLL_FIRST_MS 10
 #define POLL_MOST_MS 200
@@ -31,14 +28,7 @@ static const struct rpc_method
     get_report   = METHOD("getApplicationReport", get_application_report, RPC_IDEMPOTENT),
     force_kill   = METHOD("forceKillApplication", kill_application, RPC_IDEMPOTENT),
     move         = METHOD("moveApplicationAcrossQueues", move_application_across_queues, RPC_IDEMPOTENT),
-    set_priority = METHOD("updateApplicationPriority", update_application_priority, RPC_IDEMPOTENT),
-    set_timeouts = METHOD("updateApplicationTimeouts", update_application_timeouts, RPC_IDEMPOTENT),
-    get_attempt  = METHOD("getApplicationAttemptReport", get_application_attempt_report, RPC_IDEMPOTENT),
-    get_attempts = METHOD("getApplicationAttempts", get_application_attempts, RPC_IDEMPOTENT),
-    fail_attempt = METHOD("failApplicationAttempt", fail_application_attempt, RPC_ONCE),
-    get_all      = METHOD("getContainers", get_containers, RPC_IDEMPOTENT),
-    get_one      = METHOD("getContainerReport", get_container_report, RPC_IDEMPOTENT),
-    signal_one   = METHOD("signalToContainer", signal_container, RPC_ONCE);
+    get_attempts = METHOD("getApplicationAttempts", get_application_attempts, RPC_IDEMPOTENT);
 /* clang-format on */
 
 /* ---- life ---- */
@@ -205,7 +195,7 @@ int yarn_submit(struct yarn_client *c, const Yarn__ApplicationSubmissionContext 
     return 0;
 }
 
-/* ---- kill, move, priority, end ---- */
+/* ---- kill, move, attempts ---- */
 
 /* The answer is "completed" only once the application has ended; until then the same call is asked
  * again, as the protocol wants it. */
@@ -246,73 +236,6 @@ int yarn_move(struct yarn_client *c, struct yarn_app_id id, const char *queue, s
     return rpc_call(c->service, &move, &request, &answer, 0, err);
 }
 
-int yarn_set_priority(struct yarn_client *c, struct yarn_app_id id, int32_t priority, int32_t *ret,
-                      struct err *err)
-{
-    Yarn__UpdateApplicationPriorityRequest request =
-        YARN__UPDATE_APPLICATION_PRIORITY_REQUEST__INIT;
-    AUTO_RPC Yarn__UpdateApplicationPriorityResponse *answer = NULL;
-    Yarn__Priority value = YARN__PRIORITY__INIT;
-    struct yarn_id_message m;
-    int r;
-
-    value.has_priority = true;
-    value.priority = priority;
-    request.application_id = yarn_app_id_message(&m, id);
-    request.priority = &value;
-    r = rpc_call(c->service, &set_priority, &request, &answer, 0, err);
-    if (r == 0 && ret)
-        *ret = answer->priority ? answer->priority->priority : priority;
-    return r;
-}
-
-/* "2024-10-22T23:15:23.000+0000" */
-static int time_text(int64_t ms, char *out, size_t size)
-{
-    time_t seconds = (time_t)(ms / 1000);
-    struct tm tm;
-    char second[32];
-
-    if (ms < 0 || !gmtime_r(&seconds, &tm) || tm.tm_year > 8099 ||
-        !strftime(second, sizeof(second), "%Y-%m-%dT%H:%M:%S", &tm))
-        return -EINVAL;
-    return snprintf(out, size, "%s.%03d+0000", second, (int)(ms % 1000)) < (int)size ? 0 : -EINVAL;
-}
-
-int yarn_set_end(struct yarn_client *c, struct yarn_app_id id, int64_t when, struct err *err)
-{
-    Yarn__UpdateApplicationTimeoutsRequest request =
-        YARN__UPDATE_APPLICATION_TIMEOUTS_REQUEST__INIT;
-    Yarn__ApplicationUpdateTimeoutMap row = YARN__APPLICATION_UPDATE_TIMEOUT_MAP__INIT;
-    Yarn__ApplicationUpdateTimeoutMap *rows[] = { &row };
-    AUTO_RPC Yarn__UpdateApplicationTimeoutsResponse *answer = NULL;
-    struct yarn_id_message m;
-    char text[48];
-
-    if (time_text(when, text, sizeof(text)) < 0)
-        return err_set(err, -EINVAL, "%" PRId64 " is not a time", when);
-    row.has_type = true;
-    row.type = YARN__APPLICATION_TIMEOUT_TYPE__TIMEOUT_LIFETIME;
-    row.expire_time = text;
-    request.application_id = yarn_app_id_message(&m, id);
-    request.timeouts = rows;
-    request.n_timeouts = 1;
-    return rpc_call(c->service, &set_timeouts, &request, &answer, 0, err);
-}
-
-/* ---- attempts and containers ---- */
-
-int yarn_attempt(struct yarn_client *c, struct yarn_attempt_id id,
-                 Yarn__GetApplicationAttemptReportResponse **ret, struct err *err)
-{
-    Yarn__GetApplicationAttemptReportRequest request =
-        YARN__GET_APPLICATION_ATTEMPT_REPORT_REQUEST__INIT;
-    struct yarn_id_message m;
-
-    request.attempt_id = yarn_attempt_id_message(&m, id);
-    return rpc_call(c->service, &get_attempt, &request, ret, 0, err);
-}
-
 int yarn_attempts(struct yarn_client *c, struct yarn_app_id id,
                   Yarn__GetApplicationAttemptsResponse **ret, struct err *err)
 {
@@ -321,46 +244,4 @@ int yarn_attempts(struct yarn_client *c, struct yarn_app_id id,
 
     request.application_id = yarn_app_id_message(&m, id);
     return rpc_call(c->service, &get_attempts, &request, ret, 0, err);
-}
-
-int yarn_fail_attempt(struct yarn_client *c, struct yarn_attempt_id id, struct err *err)
-{
-    Yarn__FailApplicationAttemptRequest request = YARN__FAIL_APPLICATION_ATTEMPT_REQUEST__INIT;
-    AUTO_RPC Yarn__FailApplicationAttemptResponse *answer = NULL;
-    struct yarn_id_message m;
-
-    request.attempt_id = yarn_attempt_id_message(&m, id);
-    return rpc_call(c->service, &fail_attempt, &request, &answer, 0, err);
-}
-
-int yarn_containers(struct yarn_client *c, struct yarn_attempt_id id,
-                    Yarn__GetContainersResponse **ret, struct err *err)
-{
-    Yarn__GetContainersRequest request = YARN__GET_CONTAINERS_REQUEST__INIT;
-    struct yarn_id_message m;
-
-    request.attempt_id = yarn_attempt_id_message(&m, id);
-    return rpc_call(c->service, &get_all, &request, ret, 0, err);
-}
-
-int yarn_container(struct yarn_client *c, struct yarn_container_id id,
-                   Yarn__GetContainerReportResponse **ret, struct err *err)
-{
-    Yarn__GetContainerReportRequest request = YARN__GET_CONTAINER_REPORT_REQUEST__INIT;
-    struct yarn_id_message m;
-
-    request.container_id = yarn_container_id_message(&m, id);
-    return rpc_call(c->service, &get_one, &request, ret, 0, err);
-}
-
-int yarn_signal(struct yarn_client *c, struct yarn_container_id id, Yarn__SignalCommand command,
-                struct err *err)
-{
-    Yarn__SignalContainerRequest request = YARN__SIGNAL_CONTAINER_REQUEST__INIT;
-    AUTO_RPC Yarn__SignalContainerResponse *answer = NULL;
-    struct yarn_id_message m;
-
-    request.container_id = yarn_container_id_message(&m, id);
-    request.command = command;
-    return rpc_call(c->service, &signal_one, &request, &answer, 0, err);
 }

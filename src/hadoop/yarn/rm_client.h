@@ -43,28 +43,9 @@ int yarn_report(struct yarn_client *c, struct yarn_app_id id,
 int yarn_kill(struct yarn_client *c, struct yarn_app_id id, const char *why, int64_t deadline,
               struct err *err);
 int yarn_move(struct yarn_client *c, struct yarn_app_id id, const char *queue, struct err *err);
-/* *ret (may be NULL) is what the RM made of it: it cuts what the queue does not allow. */
-int yarn_set_priority(struct yarn_client *c, struct yarn_app_id id, int32_t priority, int32_t *ret,
-                      struct err *err);
-/* To be killed at `when`, in milliseconds since 1970. */
-int yarn_set_end(struct yarn_client *c, struct yarn_app_id id, int64_t when, struct err *err);
 
-/* ---- attempts and containers ---- */
-
-int yarn_attempt(struct yarn_client *c, struct yarn_attempt_id id,
-                 Yarn__GetApplicationAttemptReportResponse **ret, struct err *err);
 int yarn_attempts(struct yarn_client *c, struct yarn_app_id id,
                   Yarn__GetApplicationAttemptsResponse **ret, struct err *err);
-/* Ends the attempt as failed; the RM may start another. */
-int yarn_fail_attempt(struct yarn_client *c, struct yarn_attempt_id id, struct err *err);
-/* Those that live. */
-int yarn_containers(struct yarn_client *c, struct yarn_attempt_id id,
-                    Yarn__GetContainersResponse **ret, struct err *err);
-int yarn_container(struct yarn_client *c, struct yarn_container_id id,
-                   Yarn__GetContainerReportResponse **ret, struct err *err);
-/* Reaches the container with its node's next heartbeat. */
-int yarn_signal(struct yarn_client *c, struct yarn_container_id id, Yarn__SignalCommand command,
-                struct err *err);
 
 /* ---- the cluster ---- */
 
@@ -75,10 +56,7 @@ struct yarn_filter {
     const Yarn__ApplicationState *states;
     size_t n_states;
     const char *name; /* Hadoop 3.3; older ones ignore it */
-    int64_t limit;
-    int64_t started_from, started_to; /* ms */
-    int64_t finished_from, finished_to;
-    bool own; /* of the user who asks */
+    bool own;         /* of the user who asks */
 };
 int yarn_list(struct yarn_client *c, const struct yarn_filter *filter,
               Yarn__GetApplicationsResponse **ret, struct err *err);
@@ -91,15 +69,11 @@ int yarn_metrics(struct yarn_client *c, Yarn__GetClusterMetricsResponse **ret, s
 int yarn_resource_types(struct yarn_client *c, Yarn__GetAllResourceTypeInfoResponse **ret,
                         struct err *err);
 int yarn_labels(struct yarn_client *c, Yarn__GetClusterNodeLabelsResponse **ret, struct err *err);
-/* Of these labels; of all with n 0. */
-int yarn_labels_to_nodes(struct yarn_client *c, const char *const *labels, size_t n,
-                         Yarn__GetLabelsToNodesResponse **ret, struct err *err);
-int yarn_nodes_to_labels(struct yarn_client *c, Yarn__GetNodesToLabelsResponse **ret,
-                         struct err *err);
 /* What the user who asks may do in each queue. */
 int yarn_queue_acls(struct yarn_client *c, Yarn__GetQueueUserAclsInfoResponse **ret,
                     struct err *err);
 
+#define YARN_QUEUE_DEPTH 32
 /* A queue and those below it. */
 struct yarn_queue {
     Yarn__QueueInfo *info;
@@ -107,22 +81,17 @@ struct yarn_queue {
     size_t n;
 };
 /* `name` is a leaf's name or a path; NULL means "root". -ENOENT when there is none. With `deep`,
- * all levels below, else the next one. *ret is the caller's: yarn_queue_free(). */
+ * all levels below, at most YARN_QUEUE_DEPTH (or -EPROTO), else the next one. *ret is the caller's:
+ * yarn_queue_free(). */
 int yarn_queue(struct yarn_client *c, const char *name, bool deep, struct yarn_queue **ret,
                struct err *err);
 struct yarn_queue *yarn_queue_free(struct yarn_queue *q); /* NULL is fine; always NULL */
 AUTO_DEFINE(yarn_queue, struct yarn_queue *, yarn_queue_free);
 #define AUTO_YARN_QUEUE AUTO(yarn_queue) struct yarn_queue
-/* The same from a message of its bytes: at most YARN_QUEUE_DEPTH levels, or -EPROTO. */
-#define YARN_QUEUE_DEPTH 32
-int yarn_queue_unpack(const void *p, size_t n, struct yarn_queue **ret, struct err *err);
 
 /* ---- RM delegation tokens ---- */
 
 /* One for us, that `renewer` may renew; "" for nobody. Its service is set, as Java builds it. With
  * Kerberos only a client that authenticated with a ticket gets one. *ret is filled. */
 int yarn_get_token(struct yarn_client *c, const char *renewer, struct token *ret, struct err *err);
-/* *ret_expiry (may be NULL) is in milliseconds since 1970. */
-int yarn_renew_token(struct yarn_client *c, const struct token *token, int64_t *ret_expiry,
-                     struct err *err);
 int yarn_cancel_token(struct yarn_client *c, const struct token *token, struct err *err);

@@ -15,8 +15,6 @@ static const struct rpc_method
     get_metrics    = METHOD("getClusterMetrics", get_cluster_metrics, RPC_IDEMPOTENT),
     get_types      = METHOD("getResourceTypeInfo", get_all_resource_type_info, RPC_IDEMPOTENT),
     get_labels     = METHOD("getClusterNodeLabels", get_cluster_node_labels, RPC_IDEMPOTENT),
-    get_by_label   = METHOD("getLabelsToNodes", get_labels_to_nodes, RPC_IDEMPOTENT),
-    get_by_node    = METHOD("getNodeToLabels", get_nodes_to_labels, RPC_IDEMPOTENT),
     get_queue_acls = METHOD("getQueueUserAcls", get_queue_user_acls_info, RPC_IDEMPOTENT);
 /* clang-format on */
 
@@ -30,20 +28,6 @@ static int lower_tags(const struct yarn_filter *f, struct strs *ret)
             *p = (char)tolower((unsigned char)*p);
     }
     return 0;
-}
-
-static void set_times(const struct yarn_filter *f, Yarn__GetApplicationsRequest *m)
-{
-    if (f->started_from || f->started_to) {
-        m->has_start_begin = m->has_start_end = true;
-        m->start_begin = f->started_from;
-        m->start_end = f->started_to ? f->started_to : INT64_MAX;
-    }
-    if (f->finished_from || f->finished_to) {
-        m->has_finish_begin = m->has_finish_end = true;
-        m->finish_begin = f->finished_from;
-        m->finish_end = f->finished_to ? f->finished_to : INT64_MAX;
-    }
 }
 
 int yarn_list(struct yarn_client *c, const struct yarn_filter *f,
@@ -65,11 +49,8 @@ int yarn_list(struct yarn_client *c, const struct yarn_filter *f,
     m.states = (Yarn__ApplicationState *)f->states;
     m.n_states = f->n_states;
     m.name = f->name;
-    m.has_limit = f->limit > 0;
-    m.limit = f->limit;
     m.has_scope = f->own;
     m.scope = f->own ? YARN__APPLICATIONS_SCOPE__SCOPE_OWN : YARN__APPLICATIONS_SCOPE__SCOPE_ALL;
-    set_times(f, &m);
     return rpc_call(c->service, &get_apps, &m, ret, 0, err);
 }
 
@@ -123,24 +104,6 @@ int yarn_labels(struct yarn_client *c, Yarn__GetClusterNodeLabelsResponse **ret,
     Yarn__GetClusterNodeLabelsRequest m = YARN__GET_CLUSTER_NODE_LABELS_REQUEST__INIT;
 
     return rpc_call(c->service, &get_labels, &m, ret, 0, err);
-}
-
-int yarn_labels_to_nodes(struct yarn_client *c, const char *const *labels, size_t n,
-                         Yarn__GetLabelsToNodesResponse **ret, struct err *err)
-{
-    Yarn__GetLabelsToNodesRequest m = YARN__GET_LABELS_TO_NODES_REQUEST__INIT;
-
-    m.labels = (void *)labels;
-    m.n_labels = n;
-    return rpc_call(c->service, &get_by_label, &m, ret, 0, err);
-}
-
-int yarn_nodes_to_labels(struct yarn_client *c, Yarn__GetNodesToLabelsResponse **ret,
-                         struct err *err)
-{
-    Yarn__GetNodesToLabelsRequest m = YARN__GET_NODES_TO_LABELS_REQUEST__INIT;
-
-    return rpc_call(c->service, &get_by_node, &m, ret, 0, err);
 }
 
 int yarn_queue_acls(struct yarn_client *c, Yarn__GetQueueUserAclsInfoResponse **ret,

@@ -56,37 +56,13 @@ static int yarn_grow(struct yarn_queue *q, int depth, size_t *left, struct err *
     return 0;
 }
 
-static int yarn_make(Yarn__QueueInfo *info, struct yarn_queue **ret, struct err *err)
-{
-    AUTO_YARN_QUEUE *q = calloc(1, sizeof(*q));
-    size_t left = QUEUES_MAX;
-    int r;
-
-    if (!q) {
-        message_free(info);
-        return err_oom(err);
-    }
-    q->info = info;
-    r = yarn_grow(q, 1, &left, err);
-    if (r == 0)
-        *ret = take(q);
-    return r;
-}
-
-int yarn_queue_unpack(const void *p, size_t n, struct yarn_queue **ret, struct err *err)
-{
-    Yarn__QueueInfo *info = yarn__queue_info__unpack(NULL, n, p);
-
-    if (!info)
-        return err_set(err, -EPROTO, "the ResourceManager sent a broken queue");
-    return yarn_make(info, ret, err);
-}
-
 int yarn_queue(struct yarn_client *c, const char *name, bool deep, struct yarn_queue **ret,
                struct err *err)
 {
     Yarn__GetQueueInfoRequest request = YARN__GET_QUEUE_INFO_REQUEST__INIT;
     AUTO_RPC Yarn__GetQueueInfoResponse *answer = NULL;
+    AUTO_YARN_QUEUE *q = NULL;
+    size_t left = QUEUES_MAX;
     int r;
 
     name = name ? name : "root";
@@ -102,5 +78,12 @@ int yarn_queue(struct yarn_client *c, const char *name, bool deep, struct yarn_q
         err_hint(err, "'ydl cluster queues' shows them");
         return -ENOENT;
     }
-    return yarn_make(take(answer->queue), ret, err);
+    q = calloc(1, sizeof(*q));
+    if (!q)
+        return err_oom(err);
+    q->info = take(answer->queue);
+    r = yarn_grow(q, 1, &left, err);
+    if (r == 0)
+        *ret = take(q);
+    return r;
 }

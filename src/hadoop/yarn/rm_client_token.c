@@ -1,9 +1,9 @@
-/* rm_client_token.c - delegation tokens of the ResourceManager: getting, renewing, cancelling. The
+/* rm_client_token.c - delegation tokens of the ResourceManager: getting and cancelling. The
  * service of a new token becomes the list of all RMs, so that the token is found whichever of them
  * is active. See rm_client.h. */
 #include "base/buf.h"
 #include "hadoop/token.pb-c.h"
-#include "hadoop/token/pb.h"
+#include "hadoop/token/token.h"
 #include "hadoop/token/token_service.h"
 #include "hadoop/yarn/rm_client_private.h"
 #include "loop/resolve.h"
@@ -13,15 +13,11 @@
 #define RESOLVE_MS 10000
 #define SERVICE_MAX (4 * KIB)
 
-#define TOKEN_METHOD(name_, stem)                                                                  \
-    {                                                                                              \
-        .name = (name_), .request = &hadoop__##stem##_request__descriptor,                         \
-        .response = &hadoop__##stem##_response__descriptor, .retry = RPC_IDEMPOTENT                \
-    }
-static const struct rpc_method get = TOKEN_METHOD("getDelegationToken", get_delegation_token),
-                               renew = TOKEN_METHOD("renewDelegationToken", renew_delegation_token),
-                               cancel =
-                                   TOKEN_METHOD("cancelDelegationToken", cancel_delegation_token);
+/* clang-format off */
+static const struct rpc_method
+    get    = METHOD_OF(hadoop, "getDelegationToken", get_delegation_token, RPC_IDEMPOTENT),
+    cancel = METHOD_OF(hadoop, "cancelDelegationToken", cancel_delegation_token, RPC_IDEMPOTENT);
+/* clang-format on */
 
 /* ---- the service of a token: every RM's client address, as Java's clients look it up ---- */
 
@@ -89,21 +85,6 @@ int yarn_get_token(struct yarn_client *c, const char *renewer, struct token *ret
     *ret = token;
     token = (struct token){ 0 };
     return 0;
-}
-
-int yarn_renew_token(struct yarn_client *c, const struct token *token, int64_t *ret_expiry,
-                     struct err *err)
-{
-    Hadoop__RenewDelegationTokenRequest request = HADOOP__RENEW_DELEGATION_TOKEN_REQUEST__INIT;
-    AUTO_RPC Hadoop__RenewDelegationTokenResponse *answer = NULL;
-    Hadoop__Token m = token_to_pb(token);
-    int r;
-
-    request.token = &m;
-    r = rpc_call(c->service, &renew, &request, &answer, 0, err);
-    if (r == 0 && ret_expiry)
-        *ret_expiry = (int64_t)answer->expiry;
-    return r;
 }
 
 int yarn_cancel_token(struct yarn_client *c, const struct token *token, struct err *err)

@@ -66,7 +66,7 @@ static int submission_check(const struct yarn_submission *s, const Yarn__Resourc
 
     if (r < 0)
         return r;
-    if (!s->launch && !s->unmanaged)
+    if (!s->launch)
         return err_set(err, -EINVAL, "the application has no command for its master");
     if (s->lifetime_s < 0)
         return err_set(err, -EINVAL, "a lifetime of %" PRId64 " s is not valid", s->lifetime_s);
@@ -110,16 +110,8 @@ static int set_tags(const struct yarn_submission *s, Yarn__ApplicationSubmission
 
 static void set_numbers(const struct yarn_submission *s, Yarn__ApplicationSubmissionContext *m)
 {
-    if (s->unmanaged)
-        m->has_unmanaged_am = m->unmanaged_am = true;
     if (s->keep_containers)
         m->has_keep_containers_across_attempts = m->keep_containers_across_attempts = true;
-    if (s->keep_tokens) {
-        m->has_cancel_tokens_when_complete = true;
-        /* The RM cancels an application's tokens at its end by default; others may still use
-         * these. */
-        m->cancel_tokens_when_complete = false;
-    }
     if (s->max_attempts > 0) {
         m->has_max_app_attempts = true;
         m->max_app_attempts = s->max_attempts;
@@ -177,41 +169,17 @@ static int set_lifetime(const struct yarn_submission *s, Yarn__ApplicationSubmis
     return MESSAGE_ADD(m, application_timeouts, row);
 }
 
-static int set_logs(const struct yarn_submission *s, Yarn__ApplicationSubmissionContext *m)
-{
-    Yarn__LogAggregationContext *c;
-
-    if (!s->logs_include && !s->logs_exclude && !s->rolled_logs_include && !s->rolled_logs_exclude)
-        return 0;
-    c = m->log_aggregation_context = MESSAGE_NEW(yarn__log_aggregation_context);
-    if (!c)
-        return -ENOMEM;
-    if (s->logs_include && MESSAGE_TEXT(c->include_pattern, s->logs_include) < 0)
-        return -ENOMEM;
-    if (s->logs_exclude && MESSAGE_TEXT(c->exclude_pattern, s->logs_exclude) < 0)
-        return -ENOMEM;
-    if (s->rolled_logs_include &&
-        MESSAGE_TEXT(c->rolled_logs_include_pattern, s->rolled_logs_include) < 0)
-        return -ENOMEM;
-    if (s->rolled_logs_exclude &&
-        MESSAGE_TEXT(c->rolled_logs_exclude_pattern, s->rolled_logs_exclude) < 0)
-        return -ENOMEM;
-    return 0;
-}
-
 static int submission_fill(const struct yarn_submission *s, struct yarn_app_id id,
                            Yarn__ApplicationSubmissionContext *m)
 {
     m->application_id = yarn_app_id_new(id);
     m->resource = yarn_resource_new(&s->master);
-    /* An unmanaged application needs one too, or the RM fails with a NullPointerException. */
-    m->am_container_spec =
-        s->launch ? message_copy(s->launch) : MESSAGE_NEW(yarn__container_launch_context);
+    m->am_container_spec = message_copy(s->launch);
     if (!m->application_id || !m->resource || !m->am_container_spec)
         return -ENOMEM;
     set_numbers(s, m);
     if (set_texts(s, m) < 0 || set_tags(s, m) < 0 || set_priority(s, m) < 0 ||
-        set_master_label(s, m) < 0 || set_lifetime(s, m) < 0 || set_logs(s, m) < 0)
+        set_master_label(s, m) < 0 || set_lifetime(s, m) < 0)
         return -ENOMEM;
     return 0;
 }

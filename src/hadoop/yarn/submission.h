@@ -13,18 +13,13 @@ struct yarn_submission {
     const char *const *tags; /* at most 10, printable ASCII, of at most 100; sent in lower case */
     size_t n_tags;
     struct yarn_resource master;                /* memory and cores must be there */
-    const Yarn__ContainerLaunchContext *launch; /* of the master; may be NULL when unmanaged */
-    bool unmanaged;                             /* start no container for the master: we are it */
+    const Yarn__ContainerLaunchContext *launch; /* of the master */
     const char *label;          /* one node label, for the master and for asks without one */
     const char *master_label;   /* another one, for the master alone */
     int32_t max_attempts;       /* of the master */
     int64_t failures_window_ms; /* count only the master's failures within it */
     bool keep_containers;       /* they outlive a failed attempt of the master */
-    bool keep_tokens;           /* do not cancel the tokens when the application ends */
     int64_t lifetime_s;         /* killed after that */
-    /* Regular expressions for the names of log files; NULL for the default. */
-    const char *logs_include, *logs_exclude;
-    const char *rolled_logs_include, *rolled_logs_exclude; /* those uploaded while it runs */
 };
 
 /* Checks what the RM would refuse, cut off, or answer with a NullPointerException, and builds the

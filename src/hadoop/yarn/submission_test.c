@@ -30,15 +30,12 @@ static void all_of_it_reaches_the_message(void **state)
         .max_attempts = 4,
         .failures_window_ms = 60000,
         .keep_containers = true,
-        .keep_tokens = true,
         .lifetime_s = 3600,
-        .logs_include = "stdout",
-        .rolled_logs_include = "roll",
     };
 
     (void)state;
     assert_non_null(launch);
-    assert_int_equal(yarn_launch_word(launch, "run", NULL), 0);
+    assert_int_equal(yarn_launch_script(launch, "run", NULL), 0);
     assert_int_equal(yarn_submission_message(&s, app, NULL, &m, NULL), 0);
     assert_int_equal(m->application_id->id, 75);
     assert_string_equal(m->application_name, "mnist");
@@ -46,17 +43,13 @@ static void all_of_it_reaches_the_message(void **state)
     assert_int_equal(m->priority->priority, 3);
     assert_string_equal(m->application_tags[1], "team:vision");
     assert_string_equal(m->am_container_spec->command[0], "run");
-    assert_false(m->cancel_tokens_when_complete);
     assert_int_equal(m->max_app_attempts, 4);
     assert_true(m->keep_containers_across_attempts);
     assert_int_equal(m->application_timeouts[0]->timeout, 3600);
-    assert_string_equal(m->log_aggregation_context->include_pattern, "stdout");
-    assert_string_equal(m->log_aggregation_context->rolled_logs_exclude_pattern, ".*");
     assert_string_equal(m->node_label_expression, "gpu");
     assert_int_equal(m->n_am_container_resource_requests, 1);
     assert_string_equal(m->am_container_resource_requests[0]->node_label_expression, "fast");
     assert_string_equal(m->am_container_resource_requests[0]->resource_name, "*");
-    assert_false(m->has_unmanaged_am);
 }
 
 /* 4096 MB, 2 cores, 1 GPU: units and kind are written although they say nothing. */
@@ -72,20 +65,6 @@ static void a_resource_has_the_bytes_that_were_captured(void **state)
     assert_non_null(m);
     assert_int_equal(str_hex(packed, yarn__resource__pack(m, packed), &hex), 0);
     assert_string_equal(hex, "08802010021a130a0b7961726e2e696f2f67707510011a002000");
-}
-
-static void an_unmanaged_application_still_gets_a_launch_context(void **state)
-{
-    AUTO_MESSAGE Yarn__ApplicationSubmissionContext *m = NULL;
-    struct yarn_submission s = { .name = "u", .unmanaged = true, .master = { 64, 1, NULL, 0 } };
-
-    (void)state;
-    assert_int_equal(yarn_submission_message(&s, app, NULL, &m, NULL), 0);
-    assert_non_null(m->am_container_spec);
-    assert_true(m->unmanaged_am);
-    assert_int_equal(m->n_application_timeouts, 0);
-    assert_null(m->log_aggregation_context);
-    assert_null(m->priority);
 }
 
 static const char *const eleven[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k" };
@@ -182,7 +161,6 @@ static void names_are_those_of_the_rm(void **state)
     assert_string_equal(yarn_app_state_name(YARN__APPLICATION_STATE__APP_NEW_SAVING), "NEW_SAVING");
     assert_string_equal(yarn_final_status_name(0), "UNDEFINED");
     assert_string_equal(yarn_attempt_state_name(9), "FINISHING");
-    assert_string_equal(yarn_container_state_name(3), "COMPLETE");
     assert_string_equal(yarn_node_state_name(7), "DECOMMISSIONING");
     assert_string_equal(yarn_app_state_name(0), "UNKNOWN");
     assert_string_equal(yarn_app_state_name((Yarn__ApplicationState)-5), "UNKNOWN");
@@ -235,7 +213,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_of_it_reaches_the_message),
         cmocka_unit_test(a_resource_has_the_bytes_that_were_captured),
-        cmocka_unit_test(an_unmanaged_application_still_gets_a_launch_context),
         cmocka_unit_test(what_the_rm_would_answer_badly_is_refused_here),
         cmocka_unit_test(a_resource_the_cluster_lacks_is_not_dropped_in_silence),
         cmocka_unit_test(names_are_those_of_the_rm),
