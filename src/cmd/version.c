@@ -100,28 +100,18 @@ static int version_run(struct cli *c, struct err *err)
     return 0;
 }
 
-static const struct cli_section sections[] = {
-    { "JSON OUTPUT", "program\tThe program's name.\n"
-                     "version\tIts version.\n"
-                     "libraries\tAn object: the version of every library linked in, by name.\n"
-                     "glibc\tAn object: needed, the oldest C library that ydl runs with, and\n"
-                     "running, the one in use." },
-    { 0 },
-};
-
-static const struct cli_example examples[] = {
-    { "ydl version --json", "print the versions as JSON" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_version = {
-    .name = "version",
-    .summary = "print the version of ydl and its libraries",
-    .text =
-        "Prints the version of ydl, of the C library it needs, and of every third-party library\n"
-        "linked into it. 'ydl --version' does the same.",
-    .examples = examples,
-    .sections = sections,
-    .lacks = GLOBALS_CLUSTER,
-    .run = version_run,
+    .name = "version", .summary = "print the version of ydl and its libraries",
+    .lacks = GLOBALS_CLUSTER, .run = version_run,
+    .text = "Prints the version of ydl, of the C library it needs, and of every third-party "
+            "library linked into it. 'ydl --version' does the same.",
+    CLI_EXAMPLES({ "ydl version --json", "print the versions as JSON" }),
+    CLI_SECTIONS({ "JSON OUTPUT",
+        "program\tThe program's name.\n"
+        "version\tIts version.\n"
+        "libraries\tAn object: the version of every library linked in, by name.\n"
+        "glibc\tAn object: needed, the oldest C library that ydl runs with, and running, the one "
+        "in use." }),
 };
+/* clang-format on */

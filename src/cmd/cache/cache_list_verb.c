@@ -12,11 +12,6 @@ struct args {
 #define AT(field) offsetof(struct args, field)
 
 /* clang-format off */
-static const struct cli_opt opts[] = {
-    { "staging", 0, CLI_TEXT, AT(staging), STORE_STAGING, "DIR", STORE_STAGING_HELP },
-    { 0 },
-};
-
 static const struct table_column columns[] = {
     { "NAME", false }, { "SIZE", true }, { "LAST USED", false }, { "HASH", false },
     { "USED BY", false },
@@ -74,27 +69,16 @@ static int cache_list_verb_work(struct store *s, struct err *err)
                                : cache_list_verb_print_text(&all, err);
 }
 
-static int cache_list_verb_run(struct cli *c, struct err *err)
-{
-    const struct args *a = c->args;
-
-    return store_run(c, a->staging, cache_list_verb_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl cache list", "list the files, most recently used first" },
-    { "ydl cache list --json | jq '[.entries[].size] | add'", "add up their sizes in bytes" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_cache_list = {
-    .name = "list",
-    .summary = "list the files kept on the cluster",
+    .name = "list", .summary = "list the files kept on the cluster",
+    STORE_VERB(cache_list_verb_work),
     .text = "Lists the files and archives uploaded for jobs, most recently used first, and the "
-            "running\n"
-            "applications that need them.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .examples = examples,
-    .run = cache_list_verb_run,
+            "running applications that need them.",
+    CLI_OPTS(struct args,
+        { "staging", 0, CLI_TEXT, AT(staging), STORE_STAGING, "DIR", STORE_STAGING_HELP }),
+    CLI_EXAMPLES({ "ydl cache list", "list the files, most recently used first" },
+                 { "ydl cache list --json | jq '[.entries[].size] | add'",
+                   "add up their sizes in bytes" }),
 };
+/* clang-format on */

@@ -12,19 +12,6 @@ struct args {
 
 #define AT(field) offsetof(struct args, field)
 
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    { "older",   0,   CLI_MS,   AT(older),   "30d",         "TIME",
-      "remove files that were not used for TIME" },
-    { "all",     'a', CLI_FLAG, AT(all),     NULL,          NULL,
-      "remove all files that no running application needs" },
-    { "dry-run", 'n', CLI_FLAG, AT(dry_run), NULL,          NULL,
-      "only print what would be removed" },
-    { "staging", 0,   CLI_TEXT, AT(staging), STORE_STAGING, "DIR", STORE_STAGING_HELP },
-    { 0 },
-};
-/* clang-format on */
-
 static int64_t limit(const struct args *a)
 {
     return a->all ? INT64_MAX : (int64_t)time(NULL) * 1000 - a->older;
@@ -80,30 +67,24 @@ static int cache_prune_verb_work(struct store *s, struct err *err)
                                : cache_prune_verb_print_text(&gone, bytes, jobs, a->dry_run, err);
 }
 
-static int cache_prune_verb_run(struct cli *c, struct err *err)
-{
-    const struct args *a = c->args;
-
-    return store_run(c, a->staging, cache_prune_verb_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl cache prune", "remove files that were not used for 30 days" },
-    { "ydl cache prune --older 7d --dry-run", "print what was not used for a week" },
-    { "ydl cache prune --all", "remove everything; the next job uploads its files again" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_cache_prune = {
-    .name = "prune",
-    .summary = "remove unused files from the cluster",
-    .text =
-        "Removes files and archives that were uploaded for jobs and not used for a while, and "
-        "what\n"
-        "ended applications left in the staging directory. Files that a running application needs\n"
-        "are kept, even with --all, and so are those that a submission in progress may rely on.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .examples = examples,
-    .run = cache_prune_verb_run,
+    .name = "prune", .summary = "remove unused files from the cluster",
+    STORE_VERB(cache_prune_verb_work),
+    .text = "Removes files and archives that were uploaded for jobs and not used for a while, and "
+            "what ended applications left in the staging directory. Files that a running "
+            "application needs are kept, even with --all, and so are those that a submission in "
+            "progress may rely on.",
+    CLI_OPTS(struct args,
+        { "older", 0, CLI_MS, AT(older), "30d", "TIME",
+          "remove files that were not used for TIME" },
+        { "all", 'a', CLI_FLAG, AT(all), NULL, NULL,
+          "remove all files that no running application needs" },
+        { "dry-run", 'n', CLI_FLAG, AT(dry_run), NULL, NULL, "only print what would be removed" },
+        { "staging", 0, CLI_TEXT, AT(staging), STORE_STAGING, "DIR", STORE_STAGING_HELP }),
+    CLI_EXAMPLES({ "ydl cache prune", "remove files that were not used for 30 days" },
+                 { "ydl cache prune --older 7d --dry-run", "print what was not used for a week" },
+                 { "ydl cache prune --all",
+                   "remove everything; the next job uploads its files again" }),
 };
+/* clang-format on */

@@ -187,24 +187,11 @@ static int app_work(struct cluster *k, struct err *err)
     return r;
 }
 
-static int app_run(struct cli *c, struct err *err)
-{
-    return cluster_run(c, app_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl cluster app application_1794718682665_0075",
-      "show its state, diagnostics and attempts" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_cluster_app = {
-    .name = "app",
-    .summary = "show everything about an application",
-    .operands = "ID",
-    .least = 1,
-    .most = 1,
-    .examples = examples,
-    .ask = "Which application?",
-    .run = app_run,
+    .name = "app", .summary = "show everything about an application", .operands = "ID", .least = 1,
+    .most = 1, .ask = "Which application?", CLUSTER_VERB(app_work),
+    CLI_EXAMPLES({ "ydl cluster app application_1794718682665_0075",
+                   "show its state, diagnostics and attempts" }),
 };
+/* clang-format on */

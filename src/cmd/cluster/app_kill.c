@@ -52,24 +52,11 @@ static int app_kill_work(struct cluster *k, struct err *err)
                          after->report->state == YARN__APPLICATION_STATE__APP_KILLED, err);
 }
 
-static int app_kill_run(struct cli *c, struct err *err)
-{
-    return cluster_run(c, app_kill_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl cluster kill application_1794718682665_0075", "kill an application" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_cluster_kill = {
-    .name = "kill",
-    .summary = "kill an application",
+    .name = "kill", .summary = "kill an application", .operands = "ID", .least = 1, .most = 1,
+    .ask = "Which application?", CLUSTER_VERB(app_kill_work),
     .text = "Kills an application at once and waits until it has ended.",
-    .operands = "ID",
-    .least = 1,
-    .most = 1,
-    .examples = examples,
-    .ask = "Which application?",
-    .run = app_kill_run,
+    CLI_EXAMPLES({ "ydl cluster kill application_1794718682665_0075", "kill an application" }),
 };
+/* clang-format on */

@@ -26,23 +26,11 @@ static int app_move_work(struct cluster *k, struct err *err)
     return r < 0 ? r : json_print(stdout, v, err);
 }
 
-static int app_move_run(struct cli *c, struct err *err)
-{
-    return cluster_run(c, app_move_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl cluster move application_1794718682665_0075 prod",
-      "move an application to the queue prod" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_cluster_move = {
-    .name = "move",
-    .summary = "move an application to another queue",
-    .operands = "ID QUEUE",
-    .least = 2,
-    .most = 2,
-    .examples = examples,
-    .run = app_move_run,
+    .name = "move", .summary = "move an application to another queue", .operands = "ID QUEUE",
+    .least = 2, .most = 2, CLUSTER_VERB(app_move_work),
+    CLI_EXAMPLES({ "ydl cluster move application_1794718682665_0075 prod",
+                   "move an application to the queue prod" }),
 };
+/* clang-format on */

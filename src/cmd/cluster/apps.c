@@ -18,19 +18,6 @@ struct args {
 #define AT(field) offsetof(struct args, field)
 
 /* clang-format off */
-static const struct cli_opt opts[] = {
-    { "state", 's', CLI_LIST,  AT(states), NULL, "STATE",
-      "list only this state: new, new_saving, submitted, accepted, running, finished, failed, "
-      "killed" },
-    { "all",   'a', CLI_FLAG,  AT(all),    NULL, NULL,    "include ended applications" },
-    { "user",  'u', CLI_LIST,  AT(users),  NULL, "USER",  "list only applications of USER" },
-    { "queue", 0,   CLI_LIST,  AT(queues), NULL, "QUEUE", "list only applications in QUEUE" },
-    { "tag",   't', CLI_LIST,  AT(tags),   NULL, "TAG",   "list only applications with TAG" },
-    { "type",  0,   CLI_LIST,  AT(types),  NULL, "TYPE",  "list only applications of TYPE" },
-    { "limit", 'n', CLI_COUNT, AT(limit),  NULL, "N",     "list only the N newest" },
-    { 0 },
-};
-
 static const struct table_column columns[] = {
     { "ID",     false }, { "STATE", false }, { "RESULT",  false }, { "USER",    false },
     { "QUEUE",  false }, { "TYPE",  false }, { "STARTED", false }, { "TIME",    true  },
@@ -163,25 +150,24 @@ static int apps_work(struct cluster *k, struct err *err)
     return k->json ? apps_print_json(answer, n, err) : apps_print_text(answer, n, err);
 }
 
-static int apps_run(struct cli *c, struct err *err)
-{
-    return cluster_run(c, apps_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl cluster apps --all --user $USER -n 5", "list your five newest applications" },
-    { "ydl cluster apps --queue prod --state accepted", "list what is waiting in the queue prod" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_cluster_apps = {
-    .name = "apps",
-    .summary = "list applications",
+    .name = "apps", .summary = "list applications", CLUSTER_VERB(apps_work),
     .text = "Lists applications that have not ended, newest first. Repeat an option to allow any "
-            "of its\n"
-            "values.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .examples = examples,
-    .run = apps_run,
+            "of its values.",
+    CLI_OPTS(struct args,
+        { "state", 's', CLI_LIST, AT(states), NULL, "STATE",
+          "list only this state: new, new_saving, submitted, accepted, running, finished, failed, "
+          "killed" },
+        { "all", 'a', CLI_FLAG, AT(all), NULL, NULL, "include ended applications" },
+        { "user", 'u', CLI_LIST, AT(users), NULL, "USER", "list only applications of USER" },
+        { "queue", 0, CLI_LIST, AT(queues), NULL, "QUEUE", "list only applications in QUEUE" },
+        { "tag", 't', CLI_LIST, AT(tags), NULL, "TAG", "list only applications with TAG" },
+        { "type", 0, CLI_LIST, AT(types), NULL, "TYPE", "list only applications of TYPE" },
+        { "limit", 'n', CLI_COUNT, AT(limit), NULL, "N", "list only the N newest" }),
+    CLI_EXAMPLES({ "ydl cluster apps --all --user $USER -n 5",
+                   "list your five newest applications" },
+                 { "ydl cluster apps --queue prod --state accepted",
+                   "list what is waiting in the queue prod" }),
 };
+/* clang-format on */

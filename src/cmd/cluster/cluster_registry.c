@@ -132,21 +132,14 @@ static int cluster_registry_run(struct cli *c, struct err *err)
     return connect_run(c, CONNECT_CONFIGURED, cluster_registry_work, NULL, err);
 }
 
-static const struct cli_example examples[] = {
-    { "ydl cluster registry", "list your jobs in the registry" },
-    { "ydl cluster registry /users/alice/services/ydl/mnist",
-      "show where the API and page of a job are" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_cluster_registry = {
-    .name = "registry",
-    .summary = "show entries of YARN's registry",
-    .operands = "[PATH]",
-    .most = 1,
+    .name = "registry", .summary = "show entries of YARN's registry", .operands = "[PATH]",
+    .most = 1, .run = cluster_registry_run,
     .text = "Shows the record at a path of YARN's registry, and the names below it. The default "
-            "PATH is\n"
-            "that of your jobs.",
-    .examples = examples,
-    .run = cluster_registry_run,
+            "PATH is that of your jobs.",
+    CLI_EXAMPLES({ "ydl cluster registry", "list your jobs in the registry" },
+                 { "ydl cluster registry /users/alice/services/ydl/mnist",
+                   "show where the API and page of a job are" }),
 };
+/* clang-format on */

@@ -145,22 +145,13 @@ static int info_work(struct cluster *k, struct err *err)
     return r;
 }
 
-static int info_run(struct cli *c, struct err *err)
-{
-    return cluster_run(c, info_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl cluster info --json | jq .total.memory_mb", "print the memory of all nodes" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_cluster_info = {
-    .name = "info",
-    .summary = "show the cluster at a glance",
-    .text =
-        "Shows the active ResourceManager, the number of nodes in each state, how much of their\n"
-        "memory, cores and other resources is in use, and the number of queues and applications.",
-    .examples = examples,
-    .run = info_run,
+    .name = "info", .summary = "show the cluster at a glance", CLUSTER_VERB(info_work),
+    .text = "Shows the active ResourceManager, the number of nodes in each state, how much of "
+            "their memory, cores and other resources is in use, and the number of queues and "
+            "applications.",
+    CLI_EXAMPLES({ "ydl cluster info --json | jq .total.memory_mb",
+                   "print the memory of all nodes" }),
 };
+/* clang-format on */

@@ -14,13 +14,6 @@ struct args {
 };
 
 /* clang-format off */
-static const struct cli_opt opts[] = {
-    { "state", 's', CLI_LIST, offsetof(struct args, states), NULL, "STATE",
-      "list only this state: running, lost, unhealthy, decommissioning, decommissioned, "
-      "rebooted, shutdown, new" },
-    { 0 },
-};
-
 static const struct table_column columns[] = {
     { "STATE",      false }, { "HOST",   false }, { "RACK", false }, { "CONTAINERS", true },
     { "MEMORY",     true  }, { "CORES",  true  }, { "GPUS", true  }, { "LABELS", false },
@@ -119,24 +112,15 @@ static int nodes_work(struct cluster *k, struct err *err)
     return k->json ? nodes_print_json(answer, err) : nodes_print_text(answer, err);
 }
 
-static int nodes_run(struct cli *c, struct err *err)
-{
-    return cluster_run(c, nodes_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl cluster nodes --state lost --state unhealthy", "list broken nodes" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_cluster_nodes = {
-    .name = "nodes",
-    .summary = "list nodes",
-    .text = "Lists the nodes with their state, resources in use, and labels. Lost nodes are listed "
-            "as long\n"
-            "as the ResourceManager remembers them.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .examples = examples,
-    .run = nodes_run,
+    .name = "nodes", .summary = "list nodes", CLUSTER_VERB(nodes_work),
+    .text = "Lists the nodes with their state, resources in use, and labels. Lost nodes are "
+            "listed as long as the ResourceManager remembers them.",
+    CLI_OPTS(struct args,
+        { "state", 's', CLI_LIST, offsetof(struct args, states), NULL, "STATE",
+          "list only this state: running, lost, unhealthy, decommissioning, decommissioned, "
+          "rebooted, shutdown, new" }),
+    CLI_EXAMPLES({ "ydl cluster nodes --state lost --state unhealthy", "list broken nodes" }),
 };
+/* clang-format on */

@@ -120,24 +120,12 @@ static int queues_work(struct cluster *k, struct err *err)
     return table_end(&t, err);
 }
 
-static int queues_run(struct cli *c, struct err *err)
-{
-    return cluster_run(c, queues_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl cluster queues root.prod", "show one queue and those below it" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_cluster_queues = {
-    .name = "queues",
-    .summary = "show the tree of queues",
-    .text =
-        "Shows the queues: their share of the queue above, the maximum they may take, how much of\n"
-        "their share is in use, their applications, and the node labels they may use.",
-    .operands = "[QUEUE]",
-    .most = 1,
-    .examples = examples,
-    .run = queues_run,
+    .name = "queues", .summary = "show the tree of queues", .operands = "[QUEUE]", .most = 1,
+    CLUSTER_VERB(queues_work),
+    .text = "Shows the queues: their share of the queue above, the maximum they may take, how "
+            "much of their share is in use, their applications, and the node labels they may use.",
+    CLI_EXAMPLES({ "ydl cluster queues root.prod", "show one queue and those below it" }),
 };
+/* clang-format on */

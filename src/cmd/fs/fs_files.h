@@ -19,9 +19,11 @@ struct files {
 
 typedef int files_fn(struct files *f, struct err *err);
 
-/* Runs a verb: opens the session and the file systems, calls fn(f), ends the JSON document, whose
- * list is called `list`. Returns an exit code, or a negative errno when nothing was begun. */
-int files_run(const struct cli *c, const char *list, files_fn *fn, struct err *err);
+/* The verbs' `run`: opens the session and the file systems, calls their function, ends the JSON
+ * document with the list `key`. Returns an exit code, or a negative errno when nothing was begun.
+ */
+int files_run(struct cli *c, struct err *err);
+#define FILES_VERB(fn, key) .run = files_run, .work = CLI_WORK(files_fn, fn), .list = (key)
 
 /* Not an errno: a failure that was reported already and leaves nothing more to try. */
 #define FILES_STOP (-4098)

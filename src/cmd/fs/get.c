@@ -12,18 +12,6 @@ struct args {
 
 #define AT(field) offsetof(struct args, field)
 
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    { "recursive", 'r', CLI_FLAG,  AT(recursive), NULL, NULL,
-      "copy directories recursively" },
-    { "force",     'f', CLI_FLAG,  AT(force),     NULL, NULL,
-      "replace existing files" },
-    { "jobs",      'j', CLI_COUNT, AT(jobs),      "16", "N",
-      "copy up to N small files at a time" },
-    { 0 },
-};
-/* clang-format on */
-
 /* ---- to standard output ---- */
 
 static int get_on_progress(void *arg, uint64_t done)
@@ -104,35 +92,22 @@ static int get_work(struct files *f, struct err *err)
     return files_each(f, c->operands, n, get_print, err);
 }
 
-static int get_run(struct cli *c, struct err *err)
-{
-    return files_run(c, "copies", get_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl fs get /models/best.bin", "copy a file to the current directory" },
-    { "ydl fs get -r '/out/run-*' results/", "copy all directories that match" },
-    { "ydl fs get /data/x.tar - | tar x", "unpack an archive while it arrives" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_fs_get = {
-    .name = "get",
-    .summary = "copy files from the cluster to this machine",
+    .name = "get", .summary = "copy files from the cluster to this machine",
+    .operands = "SOURCE… [TARGET]", .least = 1, .most = CLI_ANY, .ask = "Which file?",
+    FILES_VERB(get_work, "copies"),
     .text = "Copies files, and with -r directories, to this machine. If TARGET is a directory, "
-            "they are\n"
-            "copied into it under their own names; the default is the current directory. '-' is "
-            "standard\n"
-            "output.\n\n"
-            "Files and new directories appear under their final names only when they are complete. "
-            "A copy\n"
-            "that fails or is interrupted leaves nothing behind.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "SOURCE… [TARGET]",
-    .least = 1,
-    .most = CLI_ANY,
-    .examples = examples,
-    .ask = "Which file?",
-    .run = get_run,
+            "they are copied into it under their own names; the default is the current directory. "
+            "'-' is standard output.\n\n"
+            "Files and new directories appear under their final names only when they are "
+            "complete. A copy that fails or is interrupted leaves nothing behind.",
+    CLI_OPTS(struct args,
+        { "recursive", 'r', CLI_FLAG, AT(recursive), NULL, NULL, "copy directories recursively" },
+        { "force", 'f', CLI_FLAG, AT(force), NULL, NULL, "replace existing files" },
+        { "jobs", 'j', CLI_COUNT, AT(jobs), "16", "N", "copy up to N small files at a time" }),
+    CLI_EXAMPLES({ "ydl fs get /models/best.bin", "copy a file to the current directory" },
+                 { "ydl fs get -r '/out/run-*' results/", "copy all directories that match" },
+                 { "ydl fs get /data/x.tar - | tar x", "unpack an archive while it arrives" }),
 };
+/* clang-format on */

@@ -13,15 +13,6 @@ struct args {
 #define AT(field) offsetof(struct args, field)
 
 /* clang-format off */
-static const struct cli_opt opts[] = {
-    { "recursive", 'R', CLI_FLAG, AT(recursive), NULL, NULL, "list directories recursively" },
-    { "directory", 'd', CLI_FLAG, AT(directory), NULL, NULL,
-      "list directories themselves, not their content" },
-    { "human",     'h', CLI_FLAG, AT(human),     NULL, NULL,
-      "print sizes like 1.5 GB instead of bytes" },
-    { 0 },
-};
-
 static const struct table_column columns[] = {
     { NULL, false }, { NULL, true  }, { NULL, false }, { NULL, false },
     { NULL, true  }, { NULL, false }, { NULL, false },
@@ -140,29 +131,22 @@ static int ls_work(struct files *f, struct err *err)
     return r;
 }
 
-static int ls_run(struct cli *c, struct err *err)
-{
-    return files_run(c, "entries", ls_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl fs ls -h /data", "list /data, with readable sizes" },
-    { "ydl fs ls '/logs/2026-*/*.gz'", "list files that match a pattern on the cluster" },
-    { "ydl fs ls -R --json . | jq -r '.entries[].path'",
-      "print every path below the home directory" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_fs_ls = {
-    .name = "ls",
-    .summary = "list files",
+    .name = "ls", .summary = "list files", .operands = "[PATH…]", .most = CLI_ANY,
+    FILES_VERB(ls_work, "entries"),
     .text = "Lists the content of directories, sorted by name: permissions, replicas, owner, "
-            "group, size,\n"
-            "modification time and path. The default PATH is your home directory.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "[PATH…]",
-    .most = CLI_ANY,
-    .examples = examples,
-    .run = ls_run,
+            "group, size, modification time and path. The default PATH is your home directory.",
+    CLI_OPTS(struct args,
+        { "recursive", 'R', CLI_FLAG, AT(recursive), NULL, NULL, "list directories recursively" },
+        { "directory", 'd', CLI_FLAG, AT(directory), NULL, NULL,
+          "list directories themselves, not their content" },
+        { "human", 'h', CLI_FLAG, AT(human), NULL, NULL,
+          "print sizes like 1.5 GB instead of bytes" }),
+    CLI_EXAMPLES({ "ydl fs ls -h /data", "list /data, with readable sizes" },
+                 { "ydl fs ls '/logs/2026-*/*.gz'",
+                   "list files that match a pattern on the cluster" },
+                 { "ydl fs ls -R --json . | jq -r '.entries[].path'",
+                   "print every path below the home directory" }),
 };
+/* clang-format on */

@@ -20,14 +20,6 @@ struct args {
 #define AT(field) offsetof(struct args, field)
 
 /* clang-format off */
-static const struct cli_opt opts[] = {
-    JOB_WHERE_OPTS,
-    { "all",     'a', CLI_FLAG,  AT(all),     NULL, NULL, "list all jobs, not only the 20 newest" },
-    { "running", 'r', CLI_FLAG,  AT(running), NULL, NULL, "list only jobs that have not ended" },
-    { "limit",   'n', CLI_COUNT, AT(limit),   NULL, "N",  "list only the N newest jobs" },
-    { 0 },
-};
-
 static const struct table_column columns[] = {
     { "JOB", false }, { "WHERE", false }, { "NAME", false }, { "STATE", false }, { "EXIT", true },
     { "STARTED", false }, { "TIME", true },
@@ -218,36 +210,26 @@ static int list_work(struct job_call *x, struct err *err)
     return r < 0 ? r : json_print(stdout, doc, err);
 }
 
-static int list_run(struct cli *c, struct err *err)
-{
-    return job_run(c, list_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl list --running", "list what is running now" },
-    { "ydl list -n 1 --json", "print the newest job as JSON" },
-    { 0 },
-};
-
-static const struct cli_section sections[] = {
-    { "FILES", "$XDG_STATE_HOME/ydl/jobs\tA directory for each job: its specification, events\n"
-               "and logs (default: ~/.local/state/ydl/jobs)." },
-    { "JSON OUTPUT",
-      "jobs\tA list of objects with job (the id), name, user, state, created and ended in\n"
-      "milliseconds since 1970, exit, reason, where (local or yarn), and path, the job's\n"
-      "directory there. Values not known yet are null." },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_list = {
-    .name = "list",
-    .summary = "list jobs",
-    .text =
-        "Lists the newest jobs on this machine and, if a cluster is configured, your own on YARN,\n"
-        "running or ended. If the cluster is unreachable, prints a note and lists local jobs.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .examples = examples,
-    .sections = sections,
-    .run = list_run,
+    .name = "list", .summary = "list jobs", JOB_VERB(list_work),
+    .text = "Lists the newest jobs on this machine and, if a cluster is configured, your own on "
+            "YARN, running or ended. If the cluster is unreachable, prints a note and lists local "
+            "jobs.",
+    CLI_OPTS(struct args,
+        JOB_WHERE_OPTS,
+        { "all", 'a', CLI_FLAG, AT(all), NULL, NULL, "list all jobs, not only the 20 newest" },
+        { "running", 'r', CLI_FLAG, AT(running), NULL, NULL, "list only jobs that have not ended" },
+        { "limit", 'n', CLI_COUNT, AT(limit), NULL, "N", "list only the N newest jobs" }),
+    CLI_EXAMPLES({ "ydl list --running", "list what is running now" },
+                 { "ydl list -n 1 --json", "print the newest job as JSON" }),
+    CLI_SECTIONS(
+      { "FILES",
+        "$XDG_STATE_HOME/ydl/jobs\tA directory for each job: its specification, events and logs "
+        "(default: ~/.local/state/ydl/jobs)." },
+      { "JSON OUTPUT",
+        "jobs\tA list of objects with job (the id), name, user, state, created and ended in "
+        "milliseconds since 1970, exit, reason, where (local or yarn), and path, the job's "
+        "directory there. Values not known yet are null." }),
 };
+/* clang-format on */

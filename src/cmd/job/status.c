@@ -17,13 +17,6 @@ struct args {
 };
 
 /* clang-format off */
-static const struct cli_opt opts[] = {
-    JOB_WHERE_OPTS,
-    { "tasks", 't', CLI_FLAG, offsetof(struct args, tasks), NULL, NULL,
-      "list each task" },
-    { 0 },
-};
-
 static const struct table_column columns[] = {
     { "ROLE", false }, { "TASKS", true }, { "STATES", false }, { "PROGRESS", false },
 };
@@ -180,54 +173,36 @@ static int status_work(struct job_call *x, struct err *err)
     return r < 0 ? r : print_story(v, NULL, err);
 }
 
-static int status_run(struct cli *c, struct err *err)
-{
-    return job_run_on(c, status_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl status last", "show the newest job" },
-    { "ydl status mnist --tasks", "list all tasks of the job named mnist" },
-    { 0 },
-};
-
-static const struct cli_section sections[] = {
-    { "JSON OUTPUT",
-      "Times are milliseconds since 1970, or null.\n\n"
-      "job, name, user, platform, framework\tThe id of the job and what it is.\n"
-      "state\tNEW, ASKING, FORMING, RUNNING, FINISHING, SUCCEEDED, FAILED or KILLED.\n"
-      "reason, waiting\tWhy it is in this state, and what it is waiting for, as sentences.\n"
-      "generation, restarts\tHow often all tasks were restarted together, and how often single "
-      "ones.\n"
-      "created, started, ended\tTimes.\n"
-      "exit, whose\tThe exit status, and the task it comes from.\n"
-      "unsaved\tA sentence if results could not be saved, or null.\n"
-      "missing\tOutput that may not be saved, or null: tasks (number of task attempts), texts\n"
-      "(sentences that name them).\n"
-      "roles\tA list of objects with name, count, states (tasks by state), step, total.\n"
-      "tasks\tA list of objects with task, role, rank, state, ready, generation, attempt, agent,\n"
-      "node, host, ports, pid, since, code, class, step, total, metrics.\n"
-      "story\tThe first failure, or null: task, class, code, signal, text, lines, hint, when.\n"
-      "progress\tstep, total, eta_ms; or null.\n"
-      "lost\ttrue if the master was killed, so that the end is a guess." },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_status = {
-    .name = "status",
-    .summary = "show how a job is doing",
-    .text =
-        "Shows the state of a job, running or ended: its roles, the states of their tasks, what "
-        "it\n"
-        "is waiting for, its progress, and why it failed.\n\n"
-        "A job is named by its id, by its name if that is unique, or by 'last', the newest job.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "JOB",
-    .least = 1,
-    .most = 1,
-    .examples = examples,
-    .sections = sections,
-    .ask = "Which job?",
-    .run = status_run,
+    .name = "status", .summary = "show how a job is doing", .operands = "JOB", .least = 1,
+    .most = 1, .ask = "Which job?", JOB_VERB_ON(status_work),
+    .text = "Shows the state of a job, running or ended: its roles, the states of their tasks, "
+            "what it is waiting for, its progress, and why it failed.\n\n"
+            "A job is named by its id, by its name if that is unique, or by 'last', the newest "
+            "job.",
+    CLI_OPTS(struct args,
+        JOB_WHERE_OPTS,
+        { "tasks", 't', CLI_FLAG, offsetof(struct args, tasks), NULL, NULL, "list each task" }),
+    CLI_EXAMPLES({ "ydl status last", "show the newest job" },
+                 { "ydl status mnist --tasks", "list all tasks of the job named mnist" }),
+    CLI_SECTIONS({ "JSON OUTPUT",
+        "Times are milliseconds since 1970, or null.\n\n"
+        "job, name, user, platform, framework\tThe id of the job and what it is.\n"
+        "state\tNEW, ASKING, FORMING, RUNNING, FINISHING, SUCCEEDED, FAILED or KILLED.\n"
+        "reason, waiting\tWhy it is in this state, and what it is waiting for, as sentences.\n"
+        "generation, restarts\tHow often all tasks were restarted together, and how often single "
+        "ones.\n"
+        "created, started, ended\tTimes.\n"
+        "exit, whose\tThe exit status, and the task it comes from.\n"
+        "unsaved\tA sentence if results could not be saved, or null.\n"
+        "missing\tOutput that may not be saved, or null: tasks (number of task attempts), texts "
+        "(sentences that name them).\n"
+        "roles\tA list of objects with name, count, states (tasks by state), step, total.\n"
+        "tasks\tA list of objects with task, role, rank, state, ready, generation, attempt, agent, "
+        "node, host, ports, pid, since, code, class, step, total, metrics.\n"
+        "story\tThe first failure, or null: task, class, code, signal, text, lines, hint, when.\n"
+        "progress\tstep, total, eta_ms; or null.\n"
+        "lost\ttrue if the master was killed, so that the end is a guess." }),
 };
+/* clang-format on */

@@ -18,13 +18,6 @@ struct args {
 };
 
 /* clang-format off */
-static const struct cli_opt opts[] = {
-    JOB_WHERE_OPTS,
-    { "every", 'd', CLI_MS, offsetof(struct args, every), "2s", "DURATION",
-      "time between updates, on a terminal" },
-    { 0 },
-};
-
 static const struct table_column columns[] = {
     { "JOB", false }, { "NAME", false }, { "STATE", false }, { "TIME", true }, { "TASKS", false },
     { "CPU", true }, { "MEMORY", true }, { "PROGRESS", false },
@@ -229,38 +222,22 @@ static int top_work(struct job_call *x, struct err *err)
     return again && r == -ECANCELED ? 0 : r;
 }
 
-static int top_run(struct cli *c, struct err *err)
-{
-    return c->n_operands ? job_run_on(c, top_work, err) : job_run(c, top_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl top", "watch all running jobs" },
-    { "ydl top mnist", "watch the tasks of one job" },
-    { 0 },
-};
-
-static const struct cli_section sections[] = {
-    { "JSON OUTPUT", "jobs\tA list of the documents of ydl-status(1), whose running tasks have\n"
-                     "cpu, the share of one processor, and memory, in bytes, if known." },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_top = {
-    .name = "top",
-    .summary = "watch running jobs or tasks",
-    .text =
-        "Shows the running jobs, or the tasks of one job, with the processor time and memory they\n"
-        "use. On a terminal the display is updated every two seconds until Ctrl-C; elsewhere it "
-        "is\n"
-        "printed once. 100 % is one processor. A task includes all processes it has started; for "
-        "a\n"
-        "task in a container image, only what its agent can see.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "[JOB]",
-    .most = 1,
-    .examples = examples,
-    .sections = sections,
-    .run = top_run,
+    .name = "top", .summary = "watch running jobs or tasks", .operands = "[JOB]", .most = 1,
+    JOB_VERB_ON(top_work),
+    .text = "Shows the running jobs, or the tasks of one job, with the processor time and memory "
+            "they use. On a terminal the display is updated every two seconds until Ctrl-C; "
+            "elsewhere it is printed once. 100 % is one processor. A task includes all processes "
+            "it has started; for a task in a container image, only what its agent can see.",
+    CLI_OPTS(struct args,
+        JOB_WHERE_OPTS,
+        { "every", 'd', CLI_MS, offsetof(struct args, every), "2s", "DURATION",
+          "time between updates, on a terminal" }),
+    CLI_EXAMPLES({ "ydl top", "watch all running jobs" },
+                 { "ydl top mnist", "watch the tasks of one job" }),
+    CLI_SECTIONS({ "JSON OUTPUT",
+        "jobs\tA list of the documents of ydl-status(1), whose running tasks have cpu, the share "
+        "of one processor, and memory, in bytes, if known." }),
 };
+/* clang-format on */

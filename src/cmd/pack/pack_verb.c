@@ -26,20 +26,6 @@ struct args {
 enum format { FORMAT_TGZ, FORMAT_TAR };
 static const char *const formats[] = { "tar.gz", "tar", NULL };
 
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    { "output", 'o', CLI_TEXT,   AT(output), NULL,     "PATH",
-      "file to make, or directory to put it in", .fallback = "the current directory" },
-    { "name",   0,   CLI_TEXT,   AT(name),   NULL,     "NAME",
-      "prefix of the file's name", .fallback = "the name of DIR" },
-    { "format", 0,   CLI_CHOICE, AT(format), "tar.gz", "FORMAT",
-      "archive format; YARN unpacks both", formats },
-    { "level",  0,   CLI_COUNT,  AT(level),  "6",      "N",
-      "compression level, from 1 (fast) to 9 (small)" },
-    { 0 },
-};
-/* clang-format on */
-
 /* What is being packed. */
 struct packing {
     const struct cli *cli;
@@ -222,59 +208,52 @@ static int pack_verb_run(struct cli *c, struct err *err)
     return r;
 }
 
-static const struct cli_example examples[] = {
-    { "ydl pack env", "make env-HASH.tar.gz of the environment env" },
-    { "ydl run --archives $(ydl pack -q data -o /tmp)#data -- ./job",
-      "put a directory beside every task" },
-    { "ydl pack env -o env.tar.gz && ydl fs put env.tar.gz /envs/",
-      "share an environment; others use it with --venv hdfs:///envs/env.tar.gz" },
-    { 0 },
-};
-
-static const struct cli_section sections[] = {
-    { "ENVIRONMENTS",
-      "A venv is recognized by its pyvenv.cfg, a conda environment by its conda-meta. In the\n"
-      "archive, scripts look for the interpreter in their own directory, and bin/activate detects\n"
-      "its path, so that the archive can be unpacked anywhere. Caches of compiled code are\n"
-      "excluded, and so are pkgs, envs and conda-bld of conda's base environment.\n\n"
-      "The python of a venv remains a link to the interpreter it was made with: every machine\n"
-      "needs that interpreter at the same path. A conda environment includes its own. Some of its\n"
-      "files (configurations, a few programs and libraries) contain its path; in the archive they\n"
-      "contain the placeholders of their packages. Jobs replace these automatically; after\n"
-      "unpacking by hand, run bin/conda-unpack.\n\n"
-      "Packages installed with pip install -e are not part of an environment; a note names them." },
-    { "FILES",
-      "NAME-HASH.tar.gz\tHASH is the beginning of the SHA-256 of the archive before compression.\n"
-      "The same content gives the same bytes and the same name: entries are sorted, have no "
-      "owner,\n"
-      "and have the same time." },
-    { "JSON OUTPUT", "path\tThe archive.\n"
-                     "kind\tvenv, conda or directory.\n"
-                     "hash\tThe complete hash.\n"
-                     "size\tSize of the archive in bytes.\n"
-                     "files, bytes\tNumber and total size of the files in it.\n"
-                     "python\tThe interpreter it needs on every machine, or null.\n"
-                     "notes\tWhat to know before using it elsewhere." },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_pack = {
-    .name = "pack",
-    .summary = "pack a Python environment or a directory",
+    .name = "pack", .summary = "pack a Python environment or a directory", .operands = "DIR",
+    .least = 1, .most = 1, .complete = CLI_DIRS, .ask = "Which directory?",
+    .lacks = GLOBALS_CLUSTER, .run = pack_verb_run,
     .text = "Makes an archive of a venv, a conda environment or any other directory that can be "
-            "unpacked\n"
-            "anywhere, and prints its path. This is needed only for --archives: --venv packs and "
-            "uploads\n"
-            "an environment automatically.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "DIR",
-    .least = 1,
-    .most = 1,
-    .complete = CLI_DIRS,
-    .examples = examples,
-    .sections = sections,
-    .ask = "Which directory?",
-    .lacks = GLOBALS_CLUSTER,
-    .run = pack_verb_run,
+            "unpacked anywhere, and prints its path. This is needed only for --archives: --venv "
+            "packs and uploads an environment automatically.",
+    CLI_OPTS(struct args,
+        { "output", 'o', CLI_TEXT, AT(output), NULL, "PATH",
+          "file to make, or directory to put it in", .fallback = "the current directory" },
+        { "name", 0, CLI_TEXT, AT(name), NULL, "NAME", "prefix of the file's name",
+          .fallback = "the name of DIR" },
+        { "format", 0, CLI_CHOICE, AT(format), "tar.gz", "FORMAT",
+          "archive format; YARN unpacks both", formats },
+        { "level", 0, CLI_COUNT, AT(level), "6", "N",
+          "compression level, from 1 (fast) to 9 (small)" }),
+    CLI_EXAMPLES({ "ydl pack env", "make env-HASH.tar.gz of the environment env" },
+                 { "ydl run --archives $(ydl pack -q data -o /tmp)#data -- ./job",
+                   "put a directory beside every task" },
+                 { "ydl pack env -o env.tar.gz && ydl fs put env.tar.gz /envs/",
+                   "share an environment; others use it with --venv hdfs:///envs/env.tar.gz" }),
+    CLI_SECTIONS(
+      { "ENVIRONMENTS",
+        "A venv is recognized by its pyvenv.cfg, a conda environment by its conda-meta. In the "
+        "archive, scripts look for the interpreter in their own directory, and bin/activate "
+        "detects its path, so that the archive can be unpacked anywhere. Caches of compiled code "
+        "are excluded, and so are pkgs, envs and conda-bld of conda's base environment.\n\n"
+        "The python of a venv remains a link to the interpreter it was made with: every machine "
+        "needs that interpreter at the same path. A conda environment includes its own. Some of "
+        "its files (configurations, a few programs and libraries) contain its path; in the archive "
+        "they contain the placeholders of their packages. Jobs replace these automatically; after "
+        "unpacking by hand, run bin/conda-unpack.\n\n"
+        "Packages installed with pip install -e are not part of an environment; a note "
+        "names them." },
+      { "FILES",
+        "NAME-HASH.tar.gz\tHASH is the beginning of the SHA-256 of the archive before compression. "
+        "The same content gives the same bytes and the same name: entries are sorted, have no "
+        "owner, and have the same time." },
+      { "JSON OUTPUT",
+        "path\tThe archive.\n"
+        "kind\tvenv, conda or directory.\n"
+        "hash\tThe complete hash.\n"
+        "size\tSize of the archive in bytes.\n"
+        "files, bytes\tNumber and total size of the files in it.\n"
+        "python\tThe interpreter it needs on every machine, or null.\n"
+        "notes\tWhat to know before using it elsewhere." }),
 };
+/* clang-format on */
