@@ -5,7 +5,9 @@
  * perfectly aligned and an endless one needs no memory. Main thread or one fiber. */
 #pragma once
 #include "base/auto.h"
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/str.h"
 #include <stdio.h>
 
@@ -15,6 +17,8 @@
 struct table_column {
     const char *title; /* NULL in all of them: no header line */
     bool right;        /* numbers */
+    const char *text;  /* of documents: the template of its cells (cli/doc.h), or … */
+    int (*put)(const json_t *row, struct buf *out); /* … what appends them */
 };
 
 struct table {

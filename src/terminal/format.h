@@ -1,4 +1,5 @@
-/* format.h - times, states and counts of a job as short texts for people. Pure. */
+/* format.h - times, states and counts of a job as short texts for people. Pure but for the
+ * time. */
 #pragma once
 #include "base/buf.h"
 #include "base/json.h"
@@ -8,9 +9,9 @@
 /* "80 ms", "1.8 s", "42 s", "12:30", "3:05:00"; "-" when negative. */
 #define FORMAT_SPAN 24
 const char *format_span(int64_t ms, char out[FORMAT_SPAN]);
-/* "2026-11-16 04:12" in local time; "-" for 0 or less. */
+/* How long the job of a status document has run, or ran. */
+int format_age(const json_t *status, struct buf *out);
 #define FORMAT_WHEN 24
-const char *format_when(int64_t ms, char out[FORMAT_WHEN]);
 /* "04:12:07.123" in local time. */
 const char *format_clock(int64_t ms, char out[FORMAT_WHEN]);
 

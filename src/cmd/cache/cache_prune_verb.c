@@ -1,4 +1,5 @@
 /* cache_prune_verb.c - `ydl cache prune`: what nobody needs any more. */
+#include "cli/doc.h"
 #include "cmd/cache/cache_stores.h"
 
 #include <inttypes.h>
@@ -20,16 +21,12 @@ static int64_t limit(const struct args *a)
 static int cache_prune_verb_print_json(const struct cache_entries *gone, uint64_t bytes,
                                        size_t jobs, bool dry, struct err *err)
 {
-    AUTO_JSON *list = json_array();
-    AUTO_JSON *v = NULL;
-    int r;
+    json_t *list = NULL;
+    int r = store_entries(gone, &list, err);
 
-    for (size_t i = 0; list && i < gone->n; i++)
-        if (json_array_append_new(list, store_entry(&gone->v[i])) < 0)
-            return err_oom(err);
-    r = json_make(&v, err, "{s:o, s:I, s:I, s:b}", "removed", take(list), "bytes",
-                  (json_int_t)bytes, "jobs", (json_int_t)jobs, "dry_run", dry);
-    return r < 0 ? r : json_print(stdout, v, err);
+    return r < 0 ? r
+                 : doc_print(err, "{s:o, s:I, s:I, s:b}", "removed", list, "bytes",
+                             (json_int_t)bytes, "jobs", (json_int_t)jobs, "dry_run", dry);
 }
 
 static int cache_prune_verb_print_text(const struct cache_entries *gone, uint64_t bytes,

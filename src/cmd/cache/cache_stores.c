@@ -40,7 +40,7 @@ int store_run(struct cli *c, struct err *err)
     return connect_run(c, CONNECT_CONFIGURED, cache_stores_run, NULL, err);
 }
 
-json_t *store_entry(const struct cache_entry *e)
+static json_t *store_entry(const struct cache_entry *e)
 {
     json_t *v = NULL;
 
@@ -48,4 +48,15 @@ json_t *store_entry(const struct cache_entry *e)
                     json_text(e->name), "size", (json_int_t)e->size, "used_ms", (json_int_t)e->used,
                     "users", json_texts(e->users.v, e->users.n));
     return v;
+}
+
+int store_entries(const struct cache_entries *all, json_t **ret, struct err *err)
+{
+    AUTO_JSON *list = json_array();
+
+    for (size_t i = 0; i < all->n; i++)
+        if (json_array_append_new(list, store_entry(&all->v[i])) < 0)
+            return err_oom(err);
+    *ret = take(list);
+    return *ret ? 0 : err_oom(err);
 }

@@ -30,8 +30,8 @@ static inline const void *store_args(const struct store *s)
     return s->x->cli->args;
 }
 
-/* {hash, name, size, used_ms, users: [application…]}. The caller's; NULL when out of memory. */
-json_t *store_entry(const struct cache_entry *e);
+/* A list of {hash, name, size, used_ms, users: [application…]}. *ret is the caller's. */
+int store_entries(const struct cache_entries *all, json_t **ret, struct err *err);
 
 #define STORE_STAGING ".ydl" /* in the home directory */
 #define STORE_STAGING_HELP "directory of jobs on the cluster"

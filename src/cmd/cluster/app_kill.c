@@ -1,4 +1,5 @@
 /* app_kill.c - `ydl cluster kill ID`: ends an application. */
+#include "cli/doc.h"
 #include "cmd/cluster/cluster.h"
 #include "cmd/cluster/cluster_report.h"
 #include "cmd/cluster/verbs.h"
@@ -8,8 +9,6 @@ static int app_kill_tell(struct cluster *k, const Yarn__ApplicationReport *a, bo
 {
     const char *state = yarn_app_state_name(a->state);
     char id[YARN_APP_ID_TEXT];
-    AUTO_JSON *v = NULL;
-    int r;
 
     yarn_app_id_text(yarn_app_id_of(a->application_id), id);
     if (!k->json) {
@@ -19,9 +18,9 @@ static int app_kill_tell(struct cluster *k, const Yarn__ApplicationReport *a, bo
             printf("%s has already ended: %s\n", id, state);
         return 0;
     }
-    r = json_make(&v, err, "{s:{s:s, s:s, s:s, s:b}}", "application", "id", id, "state", state,
-                  "final_status", yarn_final_status_name(a->final_status), "killed", (int)killed);
-    return r < 0 ? r : json_print(stdout, v, err);
+    return doc_print(err, "{s:{s:s, s:s, s:s, s:b}}", "application", "id", id, "state", state,
+                     "final_status", yarn_final_status_name(a->final_status), "killed",
+                     (int)killed);
 }
 
 static int app_kill_work(struct cluster *k, struct err *err)

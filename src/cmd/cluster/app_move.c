@@ -1,4 +1,5 @@
 /* app_move.c - `ydl cluster move ID QUEUE`: an application into another queue. */
+#include "cli/doc.h"
 #include "cmd/cluster/cluster.h"
 #include "cmd/cluster/cluster_report.h"
 #include "cmd/cluster/verbs.h"
@@ -8,7 +9,6 @@ static int app_move_work(struct cluster *k, struct err *err)
     const char *queue = k->x->cli->operands[1];
     struct yarn_app_id id;
     char text[YARN_APP_ID_TEXT];
-    AUTO_JSON *v = NULL;
     int r = cluster_app_id(k->x->cli->operands[0], &id, err);
 
     if (r == 0)
@@ -22,8 +22,7 @@ static int app_move_work(struct cluster *k, struct err *err)
         printf("moved %s to queue '%s'\n", text, queue);
         return 0;
     }
-    r = json_make(&v, err, "{s:{s:s, s:o}}", "application", "id", text, "queue", json_text(queue));
-    return r < 0 ? r : json_print(stdout, v, err);
+    return doc_print(err, "{s:{s:s, s:o}}", "application", "id", text, "queue", json_text(queue));
 }
 
 /* clang-format off */

@@ -1,4 +1,5 @@
 /* cluster_registry.c - `ydl cluster registry [PATH]`: what stands in YARN's registry. */
+#include "cli/doc.h"
 #include "cmd/cluster/cluster.h"
 #include "cmd/cluster/verbs.h"
 #include "hadoop/registry/registry.h"
@@ -100,11 +101,8 @@ static void cluster_registry_print_text(const struct look *k)
 
 static int cluster_registry_print_json(const struct look *k, struct err *err)
 {
-    AUTO_JSON *v = NULL;
-    int r = json_make(&v, err, "{s:o, s:O?, s:o}", "path", json_text(k->path), "record", k->record,
-                      "below", json_texts(k->below.v, k->below.n));
-
-    return r < 0 ? r : json_print(stdout, v, err);
+    return doc_print(err, "{s:o, s:O?, s:o}", "path", json_text(k->path), "record", k->record,
+                     "below", json_texts(k->below.v, k->below.n));
 }
 
 static int cluster_registry_work(struct connection *x, void *arg, struct err *err)

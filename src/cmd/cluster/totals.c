@@ -5,8 +5,8 @@
  * TOTALS_MORE types are left out, so that nothing it says can make us grow without end. */
 #include "cmd/cluster/totals.h"
 #include "base/str.h"
-#include "cmd/cluster/cluster_report.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Numbers of a server: a sum that does not fit is as large as can be. */
@@ -74,11 +74,8 @@ void totals_done(struct totals *t)
 
 void totals_print(const struct totals *t)
 {
-    char used[FACT_SIZE], there[FACT_SIZE], name[256];
+    char name[256];
 
-    printf("%-16s %s of %s used\n", "memory", fact_memory(t->memory_mb[0], used),
-           fact_memory(t->memory_mb[1], there));
-    printf("%-16s %lld of %lld used\n", "cores", (long long)t->vcores[0], (long long)t->vcores[1]);
     for (size_t i = 0; i < t->n_more; i++) {
         str_clean(name, sizeof(name), t->more[i].name);
         printf("%-16s %lld of %lld used\n", name, (long long)t->more[i].amount[0],

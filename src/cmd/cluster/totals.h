@@ -24,7 +24,7 @@ static inline void auto_totals_(struct totals *t)
 }
 #define AUTO_TOTALS AUTO(totals) struct totals
 
-/* A line for each type on standard output. */
+/* A line on standard output for each type besides memory and cores. */
 void totals_print(const struct totals *t);
 /* One half as a resource, see cluster_report.h; the caller's, NULL when out of memory. */
 json_t *totals_json(const struct totals *t, bool used);

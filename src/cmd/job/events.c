@@ -1,6 +1,6 @@
 /* events.c - `ydl events`: what happened to a job. */
+#include "cli/doc.h"
 #include "cli/exit.h"
-#include "cli/table.h"
 #include "client/job_call.h"
 #include "cmd/job/verbs.h"
 #include "terminal/event_text.h"
@@ -81,7 +81,6 @@ static int timeline_json(const struct timeline_row *rows, size_t n, const int64_
 {
     AUTO_JSON *list = json_array();
     AUTO_JSON *all = json_object();
-    AUTO_JSON *doc = NULL;
     int r = list && all ? 0 : -ENOMEM;
 
     for (size_t i = 0; r == 0 && i < n; i++)
@@ -90,8 +89,7 @@ static int timeline_json(const struct timeline_row *rows, size_t n, const int64_
         r = json_object_set_new(all, timeline_who_key((enum timeline_who)i), json_integer(sums[i]));
     if (r < 0)
         return err_oom(err);
-    r = json_make(&doc, err, "{s:O, s:O}", "timeline", list, "sums_ms", all);
-    return r < 0 ? r : json_print(stdout, doc, err);
+    return doc_print(err, "{s:O, s:O}", "timeline", list, "sums_ms", all);
 }
 
 static int timeline_table(const struct timeline_row *rows, size_t n, const int64_t *sums,

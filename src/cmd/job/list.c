@@ -1,9 +1,8 @@
 /* list.c - `ydl list`: jobs of this machine and of the cluster, newest first. */
-#include "cli/table.h"
+#include "cli/doc.h"
 #include "client/client_private.h"
 #include "client/job_call.h"
 #include "cmd/job/verbs.h"
-#include "loop/loop.h"
 #include "terminal/format.h"
 
 #include <stdio.h>
@@ -21,8 +20,13 @@ struct args {
 
 /* clang-format off */
 static const struct table_column columns[] = {
-    { "JOB", false }, { "WHERE", false }, { "NAME", false }, { "STATE", false }, { "EXIT", true },
-    { "STARTED", false }, { "TIME", true },
+    { "JOB",     false, "{job}" },
+    { "WHERE",   false, "{where}" },
+    { "NAME",    false, "{name}" },
+    { "STATE",   false, "{state|lower}" },
+    { "EXIT",    true,  "{exit}" },
+    { "STARTED", false, "{created|when}" },
+    { "TIME",    true,  .put = format_age },
 };
 /* clang-format on */
 
@@ -158,40 +162,11 @@ static int list_merge(json_t *jobs, size_t most)
     return r;
 }
 
-static int print_table(const json_t *jobs, struct err *err)
-{
-    AUTO_TABLE t = { 0 };
-    int64_t now = loop_wall();
-    const json_t *j;
-    size_t i;
-
-    table_begin(&t, stdout, columns, COUNT_OF(columns));
-    json_array_foreach(jobs, i, j)
-    {
-        int64_t created = json_int_or(j, "created", 0), ended = json_int_or(j, "ended", now);
-        int64_t code = json_int_or(j, "exit", -1);
-        char when[FORMAT_WHEN], span[FORMAT_SPAN], state[16];
-
-        table_cell(&t, "%s", format_text(j, "job"));
-        table_cell(&t, "%s", format_text(j, "where"));
-        table_cell(&t, "%s", format_text(j, "name"));
-        table_cell(&t, "%s", format_lower(format_text(j, "state"), state, sizeof(state)));
-        if (code >= 0)
-            table_cell(&t, "%lld", (long long)code);
-        else
-            table_cell(&t, "-");
-        table_cell(&t, "%s", format_when(created, when));
-        table_cell(&t, "%s", format_span(created > 0 ? ended - created : -1, span));
-    }
-    return table_end(&t, err);
-}
-
 static int list_work(struct job_call *x, struct err *err)
 {
     const struct args *a = job_args(x);
     struct listing l = { .x = x, .err = err };
     AUTO_JSON *jobs = json_array();
-    AUTO_JSON *doc = NULL;
     int r = jobs ? 0 : err_oom(err);
 
     l.jobs = jobs;
@@ -204,10 +179,8 @@ static int list_work(struct job_call *x, struct err *err)
         r = err_oom(err);
     if (r < 0)
         return r;
-    if (!x->globals->json)
-        return print_table(jobs, err);
-    r = json_make(&doc, err, "{s:O}", "jobs", jobs);
-    return r < 0 ? r : json_print(stdout, doc, err);
+    return x->globals->json ? doc_print(err, "{s:O}", "jobs", jobs)
+                            : doc_table(jobs, columns, COUNT_OF(columns), err);
 }
 
 /* clang-format off */

@@ -1,4 +1,5 @@
 /* run.c - `ydl run`: starts a job and stays with it. */
+#include "cli/doc.h"
 #include "cli/exit.h"
 #include "client/job_call.h"
 #include "cmd/job/follow.h"
@@ -28,17 +29,12 @@ static void end_master(struct job_call *x, struct proc *master, const struct spe
 
 static int print_end(struct job_call *x, const struct follow_result *end, struct err *err)
 {
-    AUTO_JSON *doc = NULL;
-    int r = 0;
-
-    if (x->globals->json) {
-        r = json_make(&doc, err, "{s:O}", "job", end->status);
-        return r < 0 ? r : json_print(stdout, doc, err);
-    }
+    if (x->globals->json)
+        return doc_print(err, "{s:O}", "job", end->status);
     /* Quiet means no notes; why a job failed is none. */
     if (!x->globals->quiet || format_failed(end->status))
-        r = job_tell(end->status, client_logs(x->client), err);
-    return r;
+        return job_tell(end->status, client_logs(x->client), err);
+    return 0;
 }
 
 /* An interrupted `run` has an exit code of its own, whatever became of the job. */

@@ -1,5 +1,5 @@
 /* status.c - `ydl status`: how a job is doing. */
-#include "cli/table.h"
+#include "cli/doc.h"
 #include "client/job_call.h"
 #include "cmd/job/verbs.h"
 #include "loop/loop.h"
@@ -16,9 +16,27 @@ struct args {
     bool tasks;
 };
 
+static int put_tasks(const json_t *role, struct buf *out)
+{
+    json_t *states = json_object_get(role, "states"), *n;
+    const char *key;
+    int64_t all = 0;
+
+    json_object_foreach(states, key, n) all += json_integer_value(n);
+    return buf_printf(out, "%lld", (long long)(all ? all : json_int_or(role, "count", 0)));
+}
+
+static int put_states(const json_t *role, struct buf *out)
+{
+    return format_states(json_object_get(role, "states"), out);
+}
+
 /* clang-format off */
 static const struct table_column columns[] = {
-    { "ROLE", false }, { "TASKS", true }, { "STATES", false }, { "PROGRESS", false },
+    { "ROLE",     false, "{name}" },
+    { "TASKS",    true,  .put = put_tasks },
+    { "STATES",   false, .put = put_states },
+    { "PROGRESS", false, .put = format_progress },
 };
 /* clang-format on */
 
@@ -35,9 +53,9 @@ static int status_put(struct buf *out, const char *label, const char *value)
 static int status_put_times(struct buf *out, const json_t *v)
 {
     int64_t created = json_int_or(v, "created", 0), now = loop_wall();
-    char when[FORMAT_WHEN], span[FORMAT_SPAN];
+    char when[DOC_WHEN], span[FORMAT_SPAN];
 
-    return buf_printf(out, "%-11s %s, %s %s\n", "started", format_when(created, when),
+    return buf_printf(out, "%-11s %s, %s %s\n", "started", doc_when(created, when),
                       json_is_integer(json_object_get(v, "ended")) ? "took" : "runs for",
                       format_span(created > 0 ? json_int_or(v, "ended", now) - created : -1, span));
 }
@@ -112,33 +130,6 @@ static int status_put_head(struct buf *out, const json_t *v, const char *logs)
     return r < 0 ? r : status_put(out, "logs", logs);
 }
 
-static int print_roles(const json_t *v, struct err *err)
-{
-    const json_t *roles = json_object_get(v, "roles"), *role;
-    AUTO_TABLE t = { 0 };
-    size_t i;
-
-    table_begin(&t, stdout, columns, COUNT_OF(columns));
-    json_array_foreach(roles, i, role)
-    {
-        const json_t *states = json_object_get(role, "states"), *n;
-        AUTO_BUF text = { .max = KIB };
-        AUTO_BUF progress = { .max = KIB };
-        const char *key;
-        int64_t all = 0;
-
-        json_object_foreach((json_t *)states, key, n) all += json_integer_value(n);
-        if (format_states(states, &text) < 0 || format_progress(role, &progress) < 0 ||
-            !buf_text(&text) || !buf_text(&progress))
-            return err_oom(err);
-        table_cell(&t, "%s", format_text(role, "name"));
-        table_cell(&t, "%lld", (long long)(all ? all : json_int_or(role, "count", 0)));
-        table_cell(&t, "%s", buf_text(&text));
-        table_cell(&t, "%s", buf_text(&progress));
-    }
-    return table_end(&t, err);
-}
-
 /* The last lines and the hint of what failed; its first line is in the head. */
 static int print_story(const json_t *v, const char *logs, struct err *err)
 {
@@ -169,7 +160,8 @@ static int status_work(struct job_call *x, struct err *err)
     if (status_put_head(&head, v, client_logs(x->client)) < 0 || !buf_text(&head))
         return err_oom(err);
     printf("%s\n", buf_text(&head));
-    r = a->tasks ? tasks_print(v, false, err) : print_roles(v, err);
+    r = a->tasks ? tasks_print(v, false, err)
+                 : doc_table(json_object_get(v, "roles"), columns, COUNT_OF(columns), err);
     return r < 0 ? r : print_story(v, NULL, err);
 }
 

@@ -1,4 +1,5 @@
 /* submit.c - `ydl submit`: starts a job and prints its id. */
+#include "cli/doc.h"
 #include "client/job_call.h"
 #include "client/job_wait.h"
 #include "cmd/job/start_job.h"
@@ -14,16 +15,12 @@
 
 static int print_id(const struct job_call *x, struct err *err)
 {
-    AUTO_JSON *v = NULL;
-    int r;
-
     if (!x->globals->json) {
         printf("%s\n", client_id(x->client));
         return fflush(stdout) == 0 ? 0 : err_sys(err, "write to standard output");
     }
-    r = json_make(&v, err, "{s:s, s:o}", "job", client_id(x->client), "path",
-                  json_text(client_home(x->client)));
-    return r < 0 ? r : json_print(stdout, v, err);
+    return doc_print(err, "{s:s, s:o}", "job", client_id(x->client), "path",
+                     json_text(client_home(x->client)));
 }
 
 /* The end of a job that was over before it could be said where its tasks listen. Quiet means no

@@ -1,5 +1,5 @@
 /* top.c - `ydl top`: running jobs, or the tasks of one, refreshed while one looks. */
-#include "cli/table.h"
+#include "cli/doc.h"
 #include "client/client_private.h"
 #include "client/job_call.h"
 #include "cmd/job/verbs.h"
@@ -16,13 +16,6 @@ struct args {
     struct job_where where;
     int64_t every;
 };
-
-/* clang-format off */
-static const struct table_column columns[] = {
-    { "JOB", false }, { "NAME", false }, { "STATE", false }, { "TIME", true }, { "TASKS", false },
-    { "CPU", true }, { "MEMORY", true }, { "PROGRESS", false },
-};
-/* clang-format on */
 
 struct looking {
     struct job_call *x;
@@ -92,60 +85,58 @@ static int top_add_apps(struct looking *l, struct err *err)
         r = client_yarn_new(y, yarn_app_id_of(apps.v[i]->application_id), NULL, &c, err);
         if (r == 0)
             r = top_add_status(l, c);
+        if (r < 0 && r != -ENOMEM && r != -ECANCELED && c && client_alive(c, NULL) == 0) {
+            err_clear(err); /* it ended while we looked */
+            r = 0;
+        }
     }
     return r < 0 ? job_without_yarn(l->x, &a->where, r, err) : 0;
 }
 
 /* What all tasks of a job use together. */
-static void sum(const json_t *job, double *share, uint64_t *memory)
+static int put_cpu(const json_t *job, struct buf *out)
 {
-    const json_t *tasks = json_object_get(job, "tasks"), *t;
-    size_t i;
+    const json_t *tasks = json_object_get(job, "tasks");
+    double share = 0;
 
-    *share = *memory = 0;
-    json_array_foreach(tasks, i, t)
-    {
-        *share += json_number_value(json_object_get(t, "cpu"));
-        *memory += (uint64_t)json_int_or(t, "memory", 0);
-    }
+    for (size_t i = 0; i < json_array_size(tasks); i++)
+        share += json_number_value(json_object_get(json_array_get(tasks, i), "cpu"));
+    return buf_printf(out, "%.0f %%", share * 100);
 }
 
-static int top_add_row(struct table *t, const json_t *job)
+static int put_memory(const json_t *job, struct buf *out)
 {
-    int64_t created = json_int_or(job, "created", 0), now = loop_wall();
-    char state[16], span[FORMAT_SPAN], size[STR_SIZE_MAX];
-    AUTO_BUF progress = { .max = KIB };
-    double share;
-    uint64_t memory;
+    const json_t *tasks = json_object_get(job, "tasks");
+    char size[STR_SIZE_MAX];
+    uint64_t sum = 0;
 
-    if (format_progress(json_object_get(job, "progress"), &progress) < 0 || !buf_text(&progress))
-        return -ENOMEM;
-    sum(job, &share, &memory);
-    table_cell(t, "%s", format_text(job, "job"));
-    table_cell(t, "%s", format_text(job, "name"));
-    table_cell(t, "%s", format_lower(format_text(job, "state"), state, sizeof(state)));
-    table_cell(t, "%s", format_span(created > 0 ? now - created : -1, span));
-    table_cell(t, "%zu", json_array_size(json_object_get(job, "tasks")));
-    table_cell(t, "%.0f %%", share * 100);
-    table_cell(t, "%s", str_size(memory, size));
-    table_cell(t, "%s", buf_text(&progress));
-    return 0;
+    for (size_t i = 0; i < json_array_size(tasks); i++)
+        sum += (uint64_t)json_int_or(json_array_get(tasks, i), "memory", 0);
+    return buf_add_str(out, str_size(sum, size));
 }
 
-static int print_jobs(const struct looking *l, struct err *err)
+static int put_tasks(const json_t *job, struct buf *out)
 {
-    AUTO_TABLE t = { 0 };
-    const json_t *job;
-    size_t i;
-
-    table_begin(&t, stdout, columns, COUNT_OF(columns));
-    json_array_foreach(l->jobs, i, job)
-    {
-        if (top_add_row(&t, job) < 0)
-            return err_oom(err);
-    }
-    return table_end(&t, err);
+    return buf_printf(out, "%zu", json_array_size(json_object_get(job, "tasks")));
 }
+
+static int put_progress(const json_t *job, struct buf *out)
+{
+    return format_progress(json_object_get(job, "progress"), out);
+}
+
+/* clang-format off */
+static const struct table_column columns[] = {
+    { "JOB",      false, "{job}" },
+    { "NAME",     false, "{name}" },
+    { "STATE",    false, "{state|lower}" },
+    { "TIME",     true,  .put = format_age },
+    { "TASKS",    false, .put = put_tasks },
+    { "CPU",      true,  .put = put_cpu },
+    { "MEMORY",   true,  .put = put_memory },
+    { "PROGRESS", false, .put = put_progress },
+};
+/* clang-format on */
 
 static int top_look(struct looking *l, struct err *err)
 {
@@ -165,7 +156,7 @@ static int top_print(const struct looking *l, struct err *err)
     char state[16];
 
     if (!l->x->client)
-        return print_jobs(l, err);
+        return doc_table(l->jobs, columns, COUNT_OF(columns), err);
     printf("%s  %s\n\n", client_id(l->x->client),
            format_lower(format_text(one, "state"), state, sizeof(state)));
     return tasks_print(one, true, err);
@@ -180,14 +171,6 @@ static bool top_over(const struct looking *l)
     return l->x->client && json_is_integer(json_object_get(one, "exit"));
 }
 
-static int top_print_json(struct looking *l, struct err *err)
-{
-    AUTO_JSON *doc = NULL;
-    int r = json_make(&doc, err, "{s:O}", "jobs", l->jobs);
-
-    return r < 0 ? r : json_print(stdout, doc, err);
-}
-
 /* One picture. */
 static int top_turn(struct job_call *x, bool clear, bool *ret_over, struct err *err)
 {
@@ -196,7 +179,7 @@ static int top_turn(struct job_call *x, bool clear, bool *ret_over, struct err *
     int r = jobs ? top_look(&l, err) : err_oom(err);
 
     if (r == 0 && x->globals->json)
-        return top_print_json(&l, err);
+        return doc_print(err, "{s:O}", "jobs", jobs);
     if (r < 0)
         return r;
     if (clear)

@@ -1,6 +1,7 @@
 /* pack_verb.c - `ydl pack`: an environment or a directory as one archive. */
 #include "base/json.h"
 #include "base/path.h"
+#include "cli/doc.h"
 #include "cli/globals.h"
 #include "cli/progress.h"
 #include "cmd/verbs.h"
@@ -142,14 +143,11 @@ static int pack_verb_make(struct packing *p, struct err *err)
 
 static int pack_verb_print_json(const struct packing *p, struct err *err)
 {
-    AUTO_JSON *v = NULL;
-    int r = json_make(&v, err, "{s:o, s:s, s:s, s:I, s:I, s:I, s:o, s:o}", "path",
-                      json_text(p->path), "kind", pyenv_kind_name(p->env.kind), "hash", p->hash,
-                      "size", (json_int_t)pack_file_written(p->file), "files",
-                      (json_int_t)p->list.n_files, "bytes", (json_int_t)p->list.bytes, "python",
-                      json_text(p->env.python), "notes", json_texts(p->notes.v, p->notes.n));
-
-    return r < 0 ? r : json_print(stdout, v, err);
+    return doc_print(err, "{s:o, s:s, s:s, s:I, s:I, s:I, s:o, s:o}", "path", json_text(p->path),
+                     "kind", pyenv_kind_name(p->env.kind), "hash", p->hash, "size",
+                     (json_int_t)pack_file_written(p->file), "files", (json_int_t)p->list.n_files,
+                     "bytes", (json_int_t)p->list.bytes, "python", json_text(p->env.python),
+                     "notes", json_texts(p->notes.v, p->notes.n));
 }
 
 static int pack_verb_print(const struct packing *p, struct err *err)
