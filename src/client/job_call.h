@@ -79,6 +79,16 @@ int job_without_yarn(const struct job_call *x, const struct job_where *w, int r,
  * newest. *ret is the caller's. Fibers only. */
 int job_find(struct job_call *x, const char *what, struct client **ret, struct err *err);
 
+/* Calls fn() for each job of this machine and then of YARN, both newest first, at most `most` of
+ * either, as the verb's struct job_where says. A cluster that is away is only a note where both are
+ * meant. Fibers only. */
+#define JOB_EACH_RUNNING                                                                           \
+    1U /* those that have not ended; what fails for one that ends is no failure */
+#define JOB_EACH_SWEEP 2U /* what ended jobs left on YARN is put away meanwhile */
+typedef int job_each_fn(void *arg, struct client *c, struct err *err);
+int job_each(struct job_call *x, unsigned how, size_t most, job_each_fn *fn, void *arg,
+             struct err *err);
+
 /* ---- its end ---- */
 
 /* The exit code that a job's status document gives; -EPROTO when it has none. */

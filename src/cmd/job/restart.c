@@ -13,15 +13,8 @@ static int restart_work(struct job_call *x, struct err *err)
 
     if (r < 0)
         return r;
-    if (!target || !text)
-        return err_oom(err);
-    r = act_runs(x, err);
-    if (r <= 0)
-        return r < 0 ? r : 1;
-    r = act_change(x, target, err);
-    if (r == 0)
-        r = json_make(&extra, err, "{s:o}", "task", json_text(task));
-    return r != 0 ? r : act_say(x, "restart", text, extra, err);
+    r = target && text ? json_make(&extra, err, "{s:o}", "task", json_text(task)) : err_oom(err);
+    return r < 0 ? r : act_request(x, "restart", target, text, extra, err);
 }
 
 /* clang-format off */

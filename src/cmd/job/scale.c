@@ -31,17 +31,11 @@ static int scale_work(struct job_call *x, struct err *err)
     if (buf_add_str(&target, "/v1/scale?role=") < 0 || http_quote(&target, role) < 0 ||
         buf_printf(&target, "&count=%lld", (long long)count) < 0 || !buf_text(&target))
         return err_oom(err);
-    r = act_runs(x, err);
-    if (r <= 0)
-        return r < 0 ? r : 1;
-    r = act_change(x, buf_text(&target), err);
-    if (r != 0)
-        return r;
     text = str_printf("%s: changing %s to %lld container%s", client_id(x->client), role,
                       (long long)count, count == 1 ? "" : "s");
     r = text ? json_make(&extra, err, "{s:s, s:I}", "role", role, "count", (json_int_t)count)
              : err_oom(err);
-    return r < 0 ? r : act_say(x, "scale", text, extra, err);
+    return r < 0 ? r : act_request(x, "scale", buf_text(&target), text, extra, err);
 }
 
 /* clang-format off */

@@ -17,80 +17,16 @@ struct args {
     int64_t every;
 };
 
-struct looking {
-    struct job_call *x;
-    json_t *jobs; /* status documents with their tasks */
-    struct err *err;
-};
-
-/* ---- one look ---- */
-
-static int top_add_status(struct looking *l, struct client *c)
+static int top_add(void *arg, struct client *c, struct err *err)
 {
     json_t *v = NULL;
-    int r = client_usage(c, &v, l->err);
+    int r = client_usage(c, &v, err);
 
     if (r == 0 && json_object_set_new(v, "where", json_string(client_where(c))) < 0) {
         json_decref(v);
-        return err_oom(l->err);
+        return err_oom(err);
     }
-    if (r == 0 && json_array_append_new(l->jobs, v) < 0)
-        r = err_oom(l->err);
-    return r;
-}
-
-static int top_add_dir(void *arg, struct job_dir *d)
-{
-    struct looking *l = arg;
-    AUTO_CLIENT *c = NULL;
-    int r;
-
-    if (!jobs_alive(d))
-        return 0;
-    r = client_new(l->x->loop, d, &c, l->err);
-    if (r == 0)
-        r = top_add_status(l, c);
-    if (r == -ENOTCONN) { /* it ended while we looked */
-        err_clear(l->err);
-        return 0;
-    }
-    return r;
-}
-
-static int top_add_here(struct looking *l, struct err *err)
-{
-    const struct args *a = job_args(l->x);
-    AUTO_FREE char *state = NULL;
-    enum job_place place;
-    int r = job_place(&a->where, &place, err);
-
-    if (r == 0)
-        r = jobs_state_dir(&state, err);
-    return r < 0 || place == JOB_YARN ? r : jobs_each(state, top_add_dir, l, err);
-}
-
-static int top_add_apps(struct looking *l, struct err *err)
-{
-    const struct args *a = job_args(l->x);
-    AUTO_YARN_APPS apps = { 0 };
-    struct yarn_jobs *y = NULL;
-    int r = job_yarn_too(l->x, &a->where, &y, err);
-
-    if (r < 0 || !y)
-        return r;
-    r = yarn_jobs_list(y, NULL, true, &apps, err);
-    for (size_t i = 0; r == 0 && i < apps.n; i++) {
-        AUTO_CLIENT *c = NULL;
-
-        r = client_yarn_new(y, yarn_app_id_of(apps.v[i]->application_id), NULL, &c, err);
-        if (r == 0)
-            r = top_add_status(l, c);
-        if (r < 0 && r != -ENOMEM && r != -ECANCELED && c && client_alive(c, NULL) == 0) {
-            err_clear(err); /* it ended while we looked */
-            r = 0;
-        }
-    }
-    return r < 0 ? job_without_yarn(l->x, &a->where, r, err) : 0;
+    return r == 0 && json_array_append_new(arg, v) < 0 ? err_oom(err) : r;
 }
 
 /* What all tasks of a job use together. */
@@ -138,55 +74,37 @@ static const struct table_column columns[] = {
 };
 /* clang-format on */
 
-static int top_look(struct looking *l, struct err *err)
-{
-    int r;
-
-    l->err = err;
-    if (l->x->client)
-        return top_add_status(l, l->x->client);
-    r = top_add_here(l, err);
-    return r < 0 ? r : top_add_apps(l, err);
-}
-
 /* The tasks of the one job that was named, or all jobs. */
-static int top_print(const struct looking *l, struct err *err)
+static int top_print(const struct job_call *x, const json_t *jobs, struct err *err)
 {
-    const json_t *one = json_array_get(l->jobs, 0);
+    const json_t *one = json_array_get(jobs, 0);
     char state[16];
 
-    if (!l->x->client)
-        return doc_table(l->jobs, columns, COUNT_OF(columns), err);
-    printf("%s  %s\n\n", client_id(l->x->client),
+    if (!x->client)
+        return doc_table(jobs, columns, COUNT_OF(columns), err);
+    printf("%s  %s\n\n", client_id(x->client),
            format_lower(format_text(one, "state"), state, sizeof(state)));
     return tasks_print(one, true, err);
-}
-
-/* ---- again and again ---- */
-
-static bool top_over(const struct looking *l)
-{
-    const json_t *one = json_array_get(l->jobs, 0);
-
-    return l->x->client && json_is_integer(json_object_get(one, "exit"));
 }
 
 /* One picture. */
 static int top_turn(struct job_call *x, bool clear, bool *ret_over, struct err *err)
 {
     AUTO_JSON *jobs = json_array();
-    struct looking l = { .x = x, .jobs = jobs };
-    int r = jobs ? top_look(&l, err) : err_oom(err);
+    int r = jobs ? 0 : err_oom(err);
 
+    if (r == 0)
+        r = x->client ? top_add(jobs, x->client, err)
+                      : job_each(x, JOB_EACH_RUNNING, SIZE_MAX, top_add, jobs, err);
     if (r == 0 && x->globals->json)
         return doc_print(err, "{s:O}", "jobs", jobs);
     if (r < 0)
         return r;
     if (clear)
         printf("\033[H\033[2J");
-    r = top_print(&l, err);
+    r = top_print(x, jobs, err);
     fflush(stdout);
-    *ret_over = top_over(&l);
+    *ret_over = x->client && json_is_integer(json_object_get(json_array_get(jobs, 0), "exit"));
     return r;
 }
 
