@@ -5,8 +5,9 @@
  *     AUTO_DIR DIR *d = opendir(…);
  *     *ret = take(name);          // now the caller's; nothing is freed here
  *
- * A module makes its own with AUTO_DEFINE(app, struct app *, app_free), used as
- * AUTO(app) struct app *a = NULL. */
+ * A module makes its own: for pointers AUTO_DEFINE(app, struct app *, app_free), used as
+ * AUTO(app) struct app *a = NULL; for what is embedded and has a done() nothing but
+ * AUTO_DONE(buf_done) struct buf b = { … }, mostly behind a name: AUTO_BUF. */
 #pragma once
 #include <dirent.h>
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #define AUTO(name) __attribute__((cleanup(auto_##name##_)))
+#define AUTO_DONE(fn) __attribute__((cleanup(fn)))
 
 #define AUTO_DEFINE(name, type, fn)                                                                \
     __attribute__((unused)) static inline void auto_##name##_(type *p)                             \

@@ -207,11 +207,7 @@ int cli_bad(struct err *err, const char *fmt, ...) __attribute__((format(printf,
 int cli_parse(const struct cli_program *p, int argc, char **argv, struct cli *ret, struct err *err);
 void cli_done(struct cli *c);
 
-static inline void auto_cli_(struct cli *c)
-{
-    cli_done(c);
-}
-#define AUTO_CLI AUTO(cli) struct cli
+#define AUTO_CLI AUTO_DONE(cli_done) struct cli
 
 /* The words that lead to the verb: "ydl fs ls". */
 void cli_print_path(FILE *out, const struct cli *c);

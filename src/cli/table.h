@@ -40,11 +40,7 @@ int table_end(struct table *t, struct err *err);
 /* Frees what was not printed. After table_end() there is nothing to free. */
 void table_done(struct table *t);
 
-static inline void auto_table_(struct table *t)
-{
-    table_done(t);
-}
-#define AUTO_TABLE AUTO(table) struct table
+#define AUTO_TABLE AUTO_DONE(table_done) struct table
 
 /* Columns that `s` takes on a terminal: its UTF-8 characters. */
 unsigned table_width(const char *s);

@@ -196,47 +196,18 @@ struct answers {
     struct facts_queue_answers of_queue;
 };
 
-static int ask_types(void *arg, struct err *err)
-{
-    struct answers *a = arg;
-
-    return yarn_resource_types(a->client, &a->types, err);
-}
-
-static int cluster_facts_ask_nodes(void *arg, struct err *err)
-{
-    struct answers *a = arg;
-
-    return yarn_nodes(a->client, NULL, 0, &a->nodes, err);
-}
-
-static int ask_labels(void *arg, struct err *err)
-{
-    struct answers *a = arg;
-
-    return yarn_labels(a->client, &a->labels, err);
-}
-
-static int ask_queue(void *arg, struct err *err)
-{
-    struct answers *a = arg;
-
-    return facts_queue_ask(a->client, a->queue, &a->of_queue, err);
-}
-
-static int ask_acls(void *arg, struct err *err)
-{
-    struct answers *a = arg;
-
-    return yarn_queue_acls(a->client, &a->of_queue.acls, err);
-}
-
-static int ask_fresh(void *arg, struct err *err)
-{
-    struct answers *a = arg;
-
-    return yarn_new_application(a->client, &a->fresh, err);
-}
+#define ASK(name, call)                                                                            \
+    static int name(void *arg, struct err *err)                                                    \
+    {                                                                                              \
+        struct answers *a = arg;                                                                   \
+        return call;                                                                               \
+    }
+ASK(ask_types, yarn_resource_types(a->client, &a->types, err))
+ASK(cluster_facts_ask_nodes, yarn_nodes(a->client, NULL, 0, &a->nodes, err))
+ASK(ask_labels, yarn_labels(a->client, &a->labels, err))
+ASK(ask_queue, facts_queue_ask(a->client, a->queue, &a->of_queue, err))
+ASK(ask_acls, yarn_queue_acls(a->client, &a->of_queue.acls, err))
+ASK(ask_fresh, yarn_new_application(a->client, &a->fresh, err))
 
 /* The new application's id is among the answers, because the same answer has the largest container
  * that the cluster gives. */

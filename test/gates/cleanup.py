@@ -9,7 +9,7 @@ import re
 from source import C_DIRS, Tree, blank, line_of
 
 # AUTO_BUF b;   AUTO(log) struct log l;   AUTO_FREE char *a, *b;
-DECLARED = re.compile(r"^[ \t]*AUTO(?:_[A-Z_]+|\(\w+\))[ \t]+(?:[\w \t*,]*[ \t*])?\w+;", re.MULTILINE)
+DECLARED = re.compile(r"^[ \t]*AUTO(?:_[A-Z_]+)?(?:\(\w+\))?[ \t]+(?:[\w \t*,]*[ \t*])?\w+;", re.MULTILINE)
 
 
 def check(tree: Tree):
@@ -26,5 +26,6 @@ SAMPLES = (
                  "    /* AUTO_BUF c; */\n    AUTO_DEFINE(x, struct x *, x_free);\n"}, None),
     ({"src/a.c": "\n    AUTO_BUF b;\n"}, "src/a.c:2: 'AUTO_BUF b;' is not initialised"),
     ({"src/a_test.c": "    AUTO(log) struct log l;\n"}, "is not initialised"),
+    ({"src/a.c": "    AUTO_DONE(log_done) struct log l;\n"}, "is not initialised"),
     ({"src/a.c": "    AUTO_FREE char *a, *b;\n"}, "is not initialised"),
 )

@@ -18,11 +18,7 @@ struct totals {
 int totals_add(struct totals *t, const Yarn__Resource *used, const Yarn__Resource *there,
                struct err *err);
 void totals_done(struct totals *t); /* zero is fine */
-static inline void auto_totals_(struct totals *t)
-{
-    totals_done(t);
-}
-#define AUTO_TOTALS AUTO(totals) struct totals
+#define AUTO_TOTALS AUTO_DONE(totals_done) struct totals
 
 /* A line on standard output for each type besides memory and cores. */
 void totals_print(const struct totals *t);

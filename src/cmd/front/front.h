@@ -76,11 +76,7 @@ int front_translate(const struct front *f, char *const *words, size_t n, char *c
                     struct front_call *ret, struct err *err);
 void front_call_done(struct front_call *c);
 
-static inline void auto_front_call_(struct front_call *c)
-{
-    front_call_done(c);
-}
-#define AUTO_FRONT_CALL AUTO(front_call) struct front_call /* = { 0 } */
+#define AUTO_FRONT_CALL AUTO_DONE(front_call_done) struct front_call /* = { 0 } */
 
 /* ---- for translations: what runs out of memory sets `failed`, which front.c looks at ---- */
 

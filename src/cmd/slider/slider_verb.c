@@ -281,24 +281,15 @@ static const struct front_verb help_verb = {
     .act = act_help,
 };
 
+/* clang-format off */
 static const struct cli_verb *const verbs[] = {
-    &slider_create_verb.cli,
-    &slider_build_verb.cli,
-    &slider_update_verb.cli,
-    &slider_start_verb_verb.cli,
-    &slider_stop_verb.cli,
-    &slider_status_verb.cli,
-    &slider_list_verb.cli,
-    &slider_exists_verb.cli,
-    &slider_destroy_verb.cli,
-    &slider_flex_verb.cli,
-    &slider_registry_verb.cli,
-    &slider_exports_verb.cli,
-    &slider_lookup_verb.cli,
-    &version_verb.cli,
-    &help_verb.cli,
-    NULL,
+    &slider_create_verb.cli, &slider_build_verb.cli, &slider_update_verb.cli,
+    &slider_start_verb_verb.cli, &slider_stop_verb.cli, &slider_status_verb.cli,
+    &slider_list_verb.cli, &slider_exists_verb.cli, &slider_destroy_verb.cli, &slider_flex_verb.cli,
+    &slider_registry_verb.cli, &slider_exports_verb.cli, &slider_lookup_verb.cli, &version_verb.cli,
+    &help_verb.cli, NULL,
 };
+/* clang-format on */
 static const struct front_verb other_verb = {
     .cli = { .subs = verbs },
     .habits = LEGACY_AMONG | LEGACY_UNKNOWN,
