@@ -52,13 +52,8 @@ static int change_tree(struct files *f, struct fs *fs, const char *path,
     const struct fs_entry *e;
     int r = fs_list_open(fs, path, &list, err);
 
-    while (r == 0) {
-        r = fs_list_next(list, &e, err);
-        if (r <= 0)
-            break;
-        r = change_all(f, fs, e, how, err);
-        if (r < 0)
-            r = files_failed(f, path, r, err);
+    while (r == 0 && (r = fs_list_next(list, &e, err)) > 0) {
+        r = files_outcome(f, path, change_all(f, fs, e, how, err), err);
     }
     return r;
 }

@@ -106,12 +106,8 @@ static int count_content(const struct files_item *item, struct batch *b, struct 
     const struct fs_entry *e;
     int r = fs_list_open(item->fs, item->entry->path, &list, err);
 
-    while (r == 0) {
-        r = fs_list_next(list, &e, err);
-        if (r <= 0)
-            break;
+    while (r == 0 && (r = fs_list_next(list, &e, err)) > 0)
         r = du_add(b, item->fs, e, err);
-    }
     return r;
 }
 

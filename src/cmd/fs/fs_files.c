@@ -43,6 +43,11 @@ int files_failed(struct files *f, const char *operand, int r, struct err *err)
     return stop ? FILES_STOP : 0;
 }
 
+int files_outcome(struct files *f, const char *operand, int r, struct err *err)
+{
+    return r < 0 ? files_failed(f, operand, r, err) : 0;
+}
+
 static int files_run_job(struct connection *x, void *arg, struct err *err)
 {
     const struct cli_verb *v = x->cli->verb;
@@ -133,9 +138,7 @@ static int each_of(struct files *f, const char *operand, files_item_fn *fn, stru
         return files_failed(f, operand, r, err);
     for (size_t i = 0; r == 0 && i < all.n; i++) {
         item.entry = &all.v[i];
-        r = fn(f, &item, err);
-        if (r < 0)
-            r = files_failed(f, operand, r, err);
+        r = files_outcome(f, operand, fn(f, &item, err), err);
     }
     return r;
 }

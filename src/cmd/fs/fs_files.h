@@ -32,6 +32,9 @@ int files_run(struct cli *c, struct err *err);
  * FILES_STOP itself is passed on. */
 int files_failed(struct files *f, const char *operand, int r, struct err *err);
 
+/* The same for what may have gone well: 0 then. */
+int files_outcome(struct files *f, const char *operand, int r, struct err *err);
+
 /* fs_find() for an operand; a cluster's path without a configuration is refused here. */
 int files_find(struct files *f, const char *operand, enum fs_default where, struct fs **ret,
                char **ret_path, struct err *err);

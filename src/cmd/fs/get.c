@@ -42,11 +42,10 @@ static int get_get(struct copy *c, const struct target *t, const char *operand, 
     if (r == 0 && all.n > 1 && !t->directory)
         r = err_set(err, -ENOTDIR, "'%s' matches %zu files, but '%s' is not a directory", operand,
                     all.n, t->operand);
-    for (size_t i = 0; r == 0 && i < all.n; i++) {
-        r = copy_operand(c, t, &all.v[i], target_name(operand, all.v[i].name), err);
-        if (r < 0)
-            r = files_failed(c->files, operand, r, err);
-    }
+    for (size_t i = 0; r == 0 && i < all.n; i++)
+        r = files_outcome(c->files, operand,
+                          copy_operand(c, t, &all.v[i], target_name(operand, all.v[i].name), err),
+                          err);
     return r;
 }
 
@@ -72,11 +71,8 @@ static int get_files(struct files *f, char *const *sources, size_t n, const char
     if (r < 0)
         return files_failed(f, last, r, err);
     copy.to = t.fs;
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        r = get_get(&copy, &t, sources[i], err);
-        if (r < 0)
-            r = files_failed(f, sources[i], r, err);
-    }
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = files_outcome(f, sources[i], get_get(&copy, &t, sources[i], err), err);
     return r;
 }
 

@@ -54,12 +54,8 @@ static int list_directory(struct files *f, const struct files_item *item, struct
     const struct fs_entry *e;
     int r = fs_list_open(item->fs, item->entry->path, &list, err);
 
-    while (r == 0) {
-        r = fs_list_next(list, &e, err);
-        if (r <= 0)
-            break;
+    while (r == 0 && (r = fs_list_next(list, &e, err)) > 0)
         r = ls_show(f, item->fs, e, t, err);
-    }
     return r;
 }
 

@@ -37,11 +37,8 @@ static int mkdir_work(struct files *f, struct err *err)
             return cli_bad(err, "--mode: '%s' is not a mode", a->mode);
         mode = mode_apply(&change, 0777, true);
     }
-    for (size_t i = 0; r == 0 && i < c->n_operands; i++) {
-        r = mkdir_make(f, c->operands[i], mode, err);
-        if (r < 0)
-            r = files_failed(f, c->operands[i], r, err);
-    }
+    for (size_t i = 0; r == 0 && i < c->n_operands; i++)
+        r = files_outcome(f, c->operands[i], mkdir_make(f, c->operands[i], mode, err), err);
     return r;
 }
 

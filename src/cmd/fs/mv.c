@@ -68,9 +68,7 @@ static int move_operand(struct files *f, const struct target *t, const char *ope
         return files_failed(f, operand, r, err);
     for (size_t i = 0; r == 0 && i < all.n; i++) {
         item.entry = &all.v[i];
-        r = mv_move(f, t, &item, err);
-        if (r < 0)
-            r = files_failed(f, operand, r, err);
+        r = files_outcome(f, operand, mv_move(f, t, &item, err), err);
     }
     return r;
 }

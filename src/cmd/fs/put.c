@@ -76,11 +76,8 @@ static int put_work(struct files *f, struct err *err)
         return files_failed(f, last, r, err);
     copy.to = t.fs;
     remove_stale(&copy, &t);
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        r = put_put(&copy, &t, c->operands[i], err);
-        if (r < 0)
-            r = files_failed(f, c->operands[i], r, err);
-    }
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = files_outcome(f, c->operands[i], put_put(&copy, &t, c->operands[i], err), err);
     return r;
 }
 
