@@ -3,6 +3,7 @@
 #pragma once
 #include "base/buf.h"
 #include "base/json.h"
+#include "cli/doc.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -11,7 +12,9 @@
 const char *format_span(int64_t ms, char out[FORMAT_SPAN]);
 /* How long the job of a status document has run, or ran. */
 int format_age(const json_t *status, struct buf *out);
-#define FORMAT_WHEN 24
+#define FORMAT_WHEN DOC_WHEN
+/* "2026-11-16 04:12" in local time; "-" for 0 or less. */
+#define format_when doc_when
 /* "04:12:07.123" in local time. */
 const char *format_clock(int64_t ms, char out[FORMAT_WHEN]);
 

@@ -35,7 +35,7 @@ static const struct table_column columns[] = {
 };
 /* clang-format on */
 
-static int cache_list_verb_work(struct store *s, struct err *err)
+static int list_cached(struct store *s, struct err *err)
 {
     AUTO_CACHE_ENTRIES all = { 0 };
     AUTO_JSON *list = NULL;
@@ -52,7 +52,7 @@ static int cache_list_verb_work(struct store *s, struct err *err)
 /* clang-format off */
 const struct cli_verb verb_cache_list = {
     .name = "list", .summary = "list the files kept on the cluster",
-    STORE_VERB(cache_list_verb_work),
+    STORE_VERB(list_cached),
     .text = "Lists the files and archives uploaded for jobs, most recently used first, and the "
             "running applications that need them.",
     CLI_OPTS(struct args,

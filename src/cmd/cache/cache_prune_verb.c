@@ -13,13 +13,13 @@ struct args {
 
 #define AT(field) offsetof(struct args, field)
 
-static int64_t limit(const struct args *a)
+static int64_t prune_before(const struct args *a)
 {
     return a->all ? INT64_MAX : (int64_t)time(NULL) * 1000 - a->older;
 }
 
-static int cache_prune_verb_print_json(const struct cache_entries *gone, uint64_t bytes,
-                                       size_t jobs, bool dry, struct err *err)
+static int print_pruned_json(const struct cache_entries *gone, uint64_t bytes, size_t jobs,
+                             bool dry, struct err *err)
 {
     json_t *list = NULL;
     int r = store_entries(gone, &list, err);
@@ -29,8 +29,8 @@ static int cache_prune_verb_print_json(const struct cache_entries *gone, uint64_
                              (json_int_t)bytes, "jobs", (json_int_t)jobs, "dry_run", dry);
 }
 
-static int cache_prune_verb_print_text(const struct cache_entries *gone, uint64_t bytes,
-                                       size_t jobs, bool dry, struct err *err)
+static int print_pruned_text(const struct cache_entries *gone, uint64_t bytes, size_t jobs,
+                             bool dry, struct err *err)
 {
     char size[STR_SIZE_MAX], name[256];
 
@@ -46,7 +46,7 @@ static int cache_prune_verb_print_text(const struct cache_entries *gone, uint64_
     return fflush(stdout) < 0 || ferror(stdout) ? err_sys(err, "write the output") : 0;
 }
 
-static int cache_prune_verb_work(struct store *s, struct err *err)
+static int prune_cache(struct store *s, struct err *err)
 {
     const struct args *a = store_args(s);
     AUTO_CACHE_ENTRIES gone = { 0 };
@@ -55,19 +55,19 @@ static int cache_prune_verb_work(struct store *s, struct err *err)
     int r = a->dry_run ? 0 : app_dirs_sweep(s->fs, s->base, &s->alive, &jobs, err);
 
     if (r == 0)
-        r = cache_prune(s->cache, &s->alive, limit(a), a->dry_run, &gone, err);
+        r = cache_prune(s->cache, &s->alive, prune_before(a), a->dry_run, &gone, err);
     if (r < 0)
         return r;
     for (size_t i = 0; i < gone.n; i++)
         bytes += gone.v[i].size;
-    return s->x->globals->json ? cache_prune_verb_print_json(&gone, bytes, jobs, a->dry_run, err)
-                               : cache_prune_verb_print_text(&gone, bytes, jobs, a->dry_run, err);
+    return s->x->globals->json ? print_pruned_json(&gone, bytes, jobs, a->dry_run, err)
+                               : print_pruned_text(&gone, bytes, jobs, a->dry_run, err);
 }
 
 /* clang-format off */
 const struct cli_verb verb_cache_prune = {
     .name = "prune", .summary = "remove unused files from the cluster",
-    STORE_VERB(cache_prune_verb_work),
+    STORE_VERB(prune_cache),
     .text = "Removes files and archives that were uploaded for jobs and not used for a while, and "
             "what ended applications left in the staging directory. Files that a running "
             "application needs are kept, even with --all, and so are those that a submission in "

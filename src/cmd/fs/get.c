@@ -20,7 +20,7 @@ static int get_on_progress(void *arg, uint64_t done)
     return 0;
 }
 
-static int get_print(struct files *f, const struct files_item *item, struct err *err)
+static int print_content(struct files *f, const struct files_item *item, struct err *err)
 {
     AUTO_PROGRESS *progress = NULL;
     AUTO_FS_READER *r = NULL;
@@ -34,7 +34,7 @@ static int get_print(struct files *f, const struct files_item *item, struct err 
 
 /* ---- to files ---- */
 
-static int get_get(struct copy *c, const struct target *t, const char *operand, struct err *err)
+static int get_operand(struct copy *c, const struct target *t, const char *operand, struct err *err)
 {
     AUTO_FS_ENTRIES all = { 0 };
     int r = files_expand(c->files, operand, &c->from, &all, err);
@@ -72,7 +72,7 @@ static int get_files(struct files *f, char *const *sources, size_t n, const char
         return files_failed(f, last, r, err);
     copy.to = t.fs;
     for (size_t i = 0; r == 0 && i < n; i++)
-        r = files_outcome(f, sources[i], get_get(&copy, &t, sources[i], err), err);
+        r = files_outcome(f, sources[i], get_operand(&copy, &t, sources[i], err), err);
     return r;
 }
 
@@ -85,7 +85,7 @@ static int get_work(struct files *f, struct err *err)
     if (strcmp(last, "-") != 0)
         return get_files(f, c->operands, n, last, err);
     f->doc.on = false; /* standard output is the files' */
-    return files_each(f, c->operands, n, get_print, err);
+    return files_each(f, c->operands, n, print_content, err);
 }
 
 /* clang-format off */

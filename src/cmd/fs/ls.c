@@ -35,8 +35,8 @@ static void ls_add_row(struct table *t, const struct fs_entry *e, bool human)
     table_cell(t, "%s%s%s", e->path, e->target ? " -> " : "", e->target ? e->target : "");
 }
 
-static int ls_show(struct files *f, struct fs *fs, const struct fs_entry *e, void *arg,
-                   struct err *err)
+static int show_listed(struct files *f, struct fs *fs, const struct fs_entry *e, void *arg,
+                       struct err *err)
 {
     const struct args *a = files_args(f);
 
@@ -55,11 +55,11 @@ static int list_directory(struct files *f, const struct files_item *item, struct
     int r = fs_list_open(item->fs, item->entry->path, &list, err);
 
     while (r == 0 && (r = fs_list_next(list, &e, err)) > 0)
-        r = ls_show(f, item->fs, e, t, err);
+        r = show_listed(f, item->fs, e, t, err);
     return r;
 }
 
-static int ls_list(struct files *f, const struct files_item *item, struct err *err)
+static int list_item(struct files *f, const struct files_item *item, struct err *err)
 {
     const struct args *a = files_args(f);
     AUTO_TABLE t = { 0 };
@@ -67,9 +67,9 @@ static int ls_list(struct files *f, const struct files_item *item, struct err *e
 
     table_begin(&t, stdout, columns, COUNT_OF(columns));
     if (item->entry->type != FS_DIRECTORY || a->directory)
-        r = ls_show(f, item->fs, item->entry, &t, err);
+        r = show_listed(f, item->fs, item->entry, &t, err);
     else if (a->recursive)
-        r = files_walk(f, item->fs, item->entry->path, ls_show, &t, err);
+        r = files_walk(f, item->fs, item->entry->path, show_listed, &t, err);
     else
         r = list_directory(f, item, &t, err);
     if (!f->doc.on) {
@@ -102,7 +102,7 @@ static int list_mounts(struct files *f, const char *operand, struct err *err)
         return found;
     table_begin(&t, stdout, columns, COUNT_OF(columns));
     for (size_t i = 0; r == 0 && i < all.n; i++)
-        r = ls_show(f, NULL, &all.v[i], &t, err);
+        r = show_listed(f, NULL, &all.v[i], &t, err);
     if (r == 0 && !f->doc.on)
         r = table_end(&t, err);
     return r < 0 ? r : 1;
@@ -114,11 +114,11 @@ static int ls_work(struct files *f, struct err *err)
     int r = 0;
 
     if (c->n_operands == 0)
-        return files_each_or_home(f, ls_list, err);
+        return files_each_or_home(f, list_item, err);
     for (size_t i = 0; r == 0 && i < c->n_operands; i++) {
         r = list_mounts(f, c->operands[i], err);
         if (r == 0)
-            r = files_each(f, &c->operands[i], 1, ls_list, err);
+            r = files_each(f, &c->operands[i], 1, list_item, err);
         else if (r < 0)
             r = files_failed(f, c->operands[i], r, err);
         else

@@ -26,8 +26,8 @@ static int mv_check(const char *from, const struct place *to, bool force, struct
     return 0;
 }
 
-static int mv_move(struct files *f, const struct target *t, const struct files_item *item,
-                   struct err *err)
+static int move_entry(struct files *f, const struct target *t, const struct files_item *item,
+                      struct err *err)
 {
     const struct args *a = files_args(f);
     const char *from = item->entry->path;
@@ -68,7 +68,7 @@ static int move_operand(struct files *f, const struct target *t, const char *ope
         return files_failed(f, operand, r, err);
     for (size_t i = 0; r == 0 && i < all.n; i++) {
         item.entry = &all.v[i];
-        r = files_outcome(f, operand, mv_move(f, t, &item, err), err);
+        r = files_outcome(f, operand, move_entry(f, t, &item, err), err);
     }
     return r;
 }

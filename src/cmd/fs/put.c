@@ -24,7 +24,7 @@ static int put_stdin(struct copy *c, const struct target *t, struct err *err)
     return copy_operand(c, t, NULL, "", err);
 }
 
-static int put_put(struct copy *c, const struct target *t, const char *operand, struct err *err)
+static int put_operand(struct copy *c, const struct target *t, const char *operand, struct err *err)
 {
     AUTO_FREE char *path = NULL;
     AUTO_FS_ENTRY e = { 0 };
@@ -77,7 +77,7 @@ static int put_work(struct files *f, struct err *err)
     copy.to = t.fs;
     remove_stale(&copy, &t);
     for (size_t i = 0; r == 0 && i < n; i++)
-        r = files_outcome(f, c->operands[i], put_put(&copy, &t, c->operands[i], err), err);
+        r = files_outcome(f, c->operands[i], put_operand(&copy, &t, c->operands[i], err), err);
     return r;
 }
 

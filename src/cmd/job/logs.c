@@ -164,7 +164,7 @@ static int logs_follow(struct reading *d, struct err *err)
 }
 
 /* Does the sentence name a task that is wanted? It says "worker:0 (attempt …". */
-static bool logs_registry_tasks_wanted(const struct reading *d, const char *text)
+static bool names_wanted_task(const struct reading *d, const char *text)
 {
     const char *at = d->wanted.n ? NULL : text;
 
@@ -192,7 +192,7 @@ static int warn_of_missing(struct reading *d, struct err *err)
     {
         AUTO_BUF line = { .max = 64 * KIB };
 
-        if (!logs_registry_tasks_wanted(d, json_string_value(text)))
+        if (!names_wanted_task(d, json_string_value(text)))
             continue;
         if (format_clean(&line, json_string_value(text)) < 0 || !buf_text(&line))
             return err_oom(err);

@@ -27,7 +27,7 @@ static void end_master(struct job_call *x, struct proc *master, const struct spe
     fiber_shield(x->loop, false);
 }
 
-static int print_end(struct job_call *x, const struct follow_result *end, struct err *err)
+static int print_job_end(struct job_call *x, const struct follow_result *end, struct err *err)
 {
     if (x->globals->json)
         return doc_print(err, "{s:O}", "job", end->status);
@@ -38,8 +38,8 @@ static int print_end(struct job_call *x, const struct follow_result *end, struct
 }
 
 /* An interrupted `run` has an exit code of its own, whatever became of the job. */
-static int stay(struct job_call *x, const struct spec *s, struct follow_result *end,
-                struct err *err)
+static int stay_with_job(struct job_call *x, const struct spec *s, struct follow_result *end,
+                         struct err *err)
 {
     const struct options *o = job_args(x);
     const struct follow_options follow = {
@@ -63,14 +63,14 @@ static int stay(struct job_call *x, const struct spec *s, struct follow_result *
         return r;
     if (!end->left) {
         client_tidy(x->client);
-        r = print_end(x, end, err);
+        r = print_job_end(x, end, err);
     }
     if (r < 0)
         return r;
     return end->interrupted ? EXIT_INTERRUPTED : job_exit(end->status, err);
 }
 
-static int run_do_work(struct job_call *x, struct err *err)
+static int run_attached(struct job_call *x, struct err *err)
 {
     const struct options *o = job_args(x);
     struct follow_result end = { 0 };
@@ -86,7 +86,7 @@ static int run_do_work(struct job_call *x, struct err *err)
     if (r != 0 || !x->client)
         return r;
     start_say(x, &s);
-    r = stay(x, &s, &end, err);
+    r = stay_with_job(x, &s, &end, err);
     left = end.left || r < 0;
     x->beside = client_agent_stop(x->beside, !left);
     if (!left || r == EXIT_OUTPUT_GONE)
@@ -99,7 +99,7 @@ static int run_do_work(struct job_call *x, struct err *err)
 const struct cli_verb verb_run = {
     .name = "run", .summary = "start a job and stay with it", .operands = "[COMMAND…]",
     .most = CLI_ANY, .complete = CLI_COMMANDS, .command_follows = true, .lacks = OPTIONS_LEAVE,
-    .opts = options_table, .args_size = sizeof(struct options), JOB_VERB_PLAIN(run_do_work),
+    .opts = options_table, .args_size = sizeof(struct options), JOB_VERB_PLAIN(run_attached),
     .text = "Starts a job, shows the output of its tasks, each line prefixed with its task, and "
             "exits with the status of the job. Everything is checked before anything is started. "
             "Ctrl-C stops the job, a second Ctrl-C kills it.",

@@ -53,9 +53,9 @@ static int status_put(struct buf *out, const char *label, const char *value)
 static int status_put_times(struct buf *out, const json_t *v)
 {
     int64_t created = json_int_or(v, "created", 0), now = loop_wall();
-    char when[DOC_WHEN], span[FORMAT_SPAN];
+    char when[FORMAT_WHEN], span[FORMAT_SPAN];
 
-    return buf_printf(out, "%-11s %s, %s %s\n", "started", doc_when(created, when),
+    return buf_printf(out, "%-11s %s, %s %s\n", "started", format_when(created, when),
                       json_is_integer(json_object_get(v, "ended")) ? "took" : "runs for",
                       format_span(created > 0 ? json_int_or(v, "ended", now) - created : -1, span));
 }

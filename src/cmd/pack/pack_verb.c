@@ -43,7 +43,7 @@ struct packing {
 
 /* ---- looking ---- */
 
-static int pack_verb_look_work(void *arg)
+static int look_at_source(void *arg)
 {
     struct packing *p = arg;
     int r = pyenv_look(p->cli->operands[0], &p->env, p->err);
@@ -96,14 +96,14 @@ static char *first_name(const struct packing *p)
 
 /* ---- writing ---- */
 
-static int some_work(void *arg)
+static int write_some(void *arg)
 {
     struct packing *p = arg;
 
     return pack_file_some(p->file, p->err);
 }
 
-static int pack_verb_write_all(struct packing *p, struct err *err)
+static int write_archive(struct packing *p, struct err *err)
 {
     AUTO_PROGRESS *line = NULL;
     int r =
@@ -114,13 +114,13 @@ static int pack_verb_write_all(struct packing *p, struct err *err)
     do {
         if (fiber_cancelled(p->loop))
             return err_set(err, -ECANCELED, "interrupted");
-        r = work_run(p->loop, some_work, p);
+        r = work_run(p->loop, write_some, p);
         progress_set(line, pack_file_done(p->file));
     } while (r > 0);
     return r < 0 ? r : pack_file_hash(p->file, p->hash, err);
 }
 
-static int pack_verb_make(struct packing *p, struct err *err)
+static int make_archive(struct packing *p, struct err *err)
 {
     AUTO_FREE char *first = first_name(p);
     AUTO_PATH_OUT out = PATH_OUT_INIT;
@@ -130,7 +130,7 @@ static int pack_verb_make(struct packing *p, struct err *err)
     if (r == 0)
         r = pack_file_new(&p->list, out.fd, level, &p->file, err);
     if (r == 0)
-        r = pack_verb_write_all(p, err);
+        r = write_archive(p, err);
     if (r < 0)
         return r;
     p->path = file_name(p);
@@ -141,7 +141,7 @@ static int pack_verb_make(struct packing *p, struct err *err)
 
 /* ---- saying ---- */
 
-static int pack_verb_print_json(const struct packing *p, struct err *err)
+static int print_archive_json(const struct packing *p, struct err *err)
 {
     return doc_print(err, "{s:o, s:s, s:s, s:I, s:I, s:I, s:o, s:o}", "path", json_text(p->path),
                      "kind", pyenv_kind_name(p->env.kind), "hash", p->hash, "size",
@@ -150,7 +150,7 @@ static int pack_verb_print_json(const struct packing *p, struct err *err)
                      "notes", json_texts(p->notes.v, p->notes.n));
 }
 
-static int pack_verb_print(const struct packing *p, struct err *err)
+static int print_archive(const struct packing *p, struct err *err)
 {
     const struct globals *g = globals_of(p->cli);
     char text[1024], bytes[STR_SIZE_MAX], size[STR_SIZE_MAX];
@@ -160,7 +160,7 @@ static int pack_verb_print(const struct packing *p, struct err *err)
         fprintf(stderr, "ydl: note: %s\n", text);
     }
     if (g->json)
-        return pack_verb_print_json(p, err);
+        return print_archive_json(p, err);
     if (!g->quiet)
         fprintf(stderr, "ydl: %s: %llu files, %s, packed %s\n", pyenv_kind_name(p->env.kind),
                 (unsigned long long)p->list.n_files, str_size(p->list.bytes, bytes),
@@ -172,17 +172,17 @@ static int pack_verb_print(const struct packing *p, struct err *err)
 
 /* ---- all of it ---- */
 
-static int pack_verb_work(void *arg)
+static int pack_source(void *arg)
 {
     struct packing *p = arg;
-    int r = work_run(p->loop, pack_verb_look_work, p);
+    int r = work_run(p->loop, look_at_source, p);
 
     if (r == 0)
-        r = pack_verb_make(p, p->err);
-    return r < 0 ? r : pack_verb_print(p, p->err);
+        r = make_archive(p, p->err);
+    return r < 0 ? r : print_archive(p, p->err);
 }
 
-static int pack_verb_run(struct cli *c, struct err *err)
+static int pack_run(struct cli *c, struct err *err)
 {
     struct packing p = { .cli = c, .args = c->args, .err = err };
     unsigned char sum[EVP_MAX_MD_SIZE];
@@ -194,7 +194,7 @@ static int pack_verb_run(struct cli *c, struct err *err)
     (void)EVP_Digest("", 0, sum, NULL, EVP_sha256(), NULL);
     r = loop_new(&p.loop, err);
     if (r == 0)
-        r = loop_run(p.loop, pack_verb_work, &p, true);
+        r = loop_run(p.loop, pack_source, &p, true);
     if (r < 0 && p.loop && loop_signal(p.loop))
         r = err_set(err, -ECANCELED, "interrupted");
     pack_file_free(p.file);
@@ -210,7 +210,7 @@ static int pack_verb_run(struct cli *c, struct err *err)
 const struct cli_verb verb_pack = {
     .name = "pack", .summary = "pack a Python environment or a directory", .operands = "DIR",
     .least = 1, .most = 1, .complete = CLI_DIRS, .ask = "Which directory?",
-    .lacks = GLOBALS_CLUSTER, .run = pack_verb_run,
+    .lacks = GLOBALS_CLUSTER, .run = pack_run,
     .text = "Makes an archive of a venv, a conda environment or any other directory that can be "
             "unpacked anywhere, and prints its path. This is needed only for --archives: --venv "
             "packs and uploads an environment automatically.",
