@@ -5,11 +5,13 @@
 
 #include <uv.h>
 
+#define WATCHED_MAX 4
+
 struct signal_watch {
     void (*fn)(void *arg, int number);
     void *arg;
     size_t open; /* handles that are not closed yet */
-    uv_signal_t signals[];
+    uv_signal_t signals[WATCHED_MAX];
 };
 
 static void watch_on_signal(uv_signal_t *h, int number)
@@ -19,11 +21,10 @@ static void watch_on_signal(uv_signal_t *h, int number)
     w->fn(w->arg, number);
 }
 
-int signal_watch_start(struct loop *l, const int *wanted, size_t n,
-                       void (*fn)(void *arg, int number), void *arg, struct signal_watch **ret,
-                       struct err *err)
+int signal_watch_start(struct loop *l, const int *wanted, void (*fn)(void *arg, int number),
+                       void *arg, struct signal_watch **ret, struct err *err)
 {
-    struct signal_watch *w = calloc(1, sizeof(*w) + n * sizeof(w->signals[0]));
+    struct signal_watch *w = calloc(1, sizeof(*w));
     int r = 0;
 
     *ret = w;
@@ -31,7 +32,7 @@ int signal_watch_start(struct loop *l, const int *wanted, size_t n,
         return err_oom(err);
     w->fn = fn;
     w->arg = arg;
-    for (size_t i = 0; r == 0 && i < n; i++) {
+    for (size_t i = 0; r == 0 && i < WATCHED_MAX && wanted[i]; i++) {
         r = uv_signal_init(loop_uv(l), &w->signals[i]);
         if (r < 0)
             break;

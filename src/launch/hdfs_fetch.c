@@ -332,7 +332,7 @@ int fetch_files(struct session *session, struct spec *s, const struct job_dir *d
 {
     AUTO_FREE char *dir = path_join(d->path, JOBS_FETCHED);
     struct fetch f = { .dir = dir };
-    static const int wanted[] = { SIGINT, SIGTERM };
+    static const int wanted[] = { SIGINT, SIGTERM, 0 };
     struct signal_watch *w = NULL;
     int r;
 
@@ -340,7 +340,7 @@ int fetch_files(struct session *session, struct spec *s, const struct job_dir *d
         return 0;
     if (!dir)
         return err_oom(err);
-    r = signal_watch_start(session_loop(session), wanted, COUNT_OF(wanted), fetch_on_signal,
+    r = signal_watch_start(session_loop(session), wanted, fetch_on_signal,
                            fiber_self(session_loop(session)), &w, err);
     if (r == 0)
         r = open_set(&f, session, err);

@@ -5,6 +5,7 @@
 #include "loop/loop.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -109,6 +110,20 @@ int format_clean(struct buf *out, const char *s)
         return -ENOMEM;
     str_clean(clean, n, s);
     return buf_add_str(out, clean);
+}
+
+int format_print(struct buf *out, const char *fmt, ...)
+{
+    AUTO_FREE char *text = NULL;
+    va_list ap;
+    int n;
+
+    va_start(ap, fmt);
+    n = vasprintf(&text, fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        text = NULL;
+    return text ? format_clean(out, text) : -ENOMEM;
 }
 
 bool format_failed(const json_t *status)

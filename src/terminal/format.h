@@ -30,6 +30,7 @@ int format_progress(const json_t *v, struct buf *out);
 const char *format_lower(const char *s, char *out, size_t cap);
 /* Cleaned of control characters and appended (base/str.h, str_clean). */
 int format_clean(struct buf *out, const char *s);
+int format_print(struct buf *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Has the job of this status document failed, or could its results not be saved? */
 bool format_failed(const json_t *status);

@@ -1,4 +1,5 @@
-/* cache_stores.c - see cache_stores.h */
+/* cache_stores.c - the frame of every verb of `ydl cache`: the session, the file system with the
+ * cache, and the ResourceManager, which knows what lives. See cache_stores.h. */
 #include "cmd/cache/cache_stores.h"
 #include "hadoop/fs/fs.h"
 #include "hadoop/yarn/rm_client.h"

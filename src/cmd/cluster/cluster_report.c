@@ -43,7 +43,8 @@ bool fact_ended(const json_t *app)
 
 /* ---- JSON ---- */
 
-json_t *fact_time(int64_t ms)
+/* null for 0 */
+static json_t *fact_time(int64_t ms)
 {
     return ms > 0 ? json_integer(ms) : json_null();
 }

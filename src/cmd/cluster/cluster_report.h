@@ -7,7 +7,6 @@
 #include "hadoop/yarn/records.h"
 #include "hadoop/yarn/rm_client.h"
 
-json_t *fact_time(int64_t ms); /* null for 0 */
 json_t *fact_resource(const Yarn__Resource *r);
 json_t *fact_node(const Yarn__NodeReport *n);
 json_t *fact_app(const Yarn__ApplicationReport *a);

@@ -60,7 +60,8 @@ const struct front_verb *front_verb(const struct front *f, const char *word)
     return (const struct front_verb *)(*v ? *v : f->program.self); /* its first member */
 }
 
-struct legacy_syntax front_syntax(const struct front *f, const struct front_verb *v)
+/* Options and habits of a verb, those of every front end included. */
+static struct legacy_syntax front_syntax(const struct front *f, const struct front_verb *v)
 {
     return (struct legacy_syntax){ .own = v->cli.opts,
                                    .extra = f->program.globals,

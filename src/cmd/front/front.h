@@ -62,8 +62,6 @@ struct front {
 const struct front_verb *front_verb(const struct front *f, const char *word);
 /* CLI_USAGE for a word that is no verb; NULL: there is no word. */
 int front_no_verb(const struct front *f, const char *word, struct err *err);
-/* Options and habits of a verb, those of every front end included. */
-struct legacy_syntax front_syntax(const struct front *f, const struct front_verb *v);
 /* Prints what `NAME --help` shows; of one verb when it has a name. */
 int front_help(const struct front *f, const struct front_verb *v, struct err *err);
 

@@ -129,7 +129,7 @@ static void interrupt_run(void *arg)
 
 int interrupt_start(const struct interrupt_options *o, struct interrupt **ret, struct err *err)
 {
-    static const int wanted[] = { SIGINT, SIGTERM, SIGUSR1, SIGUSR2 };
+    static const int wanted[] = { SIGINT, SIGTERM, SIGUSR1, SIGUSR2, 0 };
     AUTO(interrupt) struct interrupt *i = calloc(1, sizeof(*i));
     int r;
 
@@ -137,8 +137,7 @@ int interrupt_start(const struct interrupt_options *o, struct interrupt **ret, s
         return err_oom(err);
     i->o = *o;
     i->loop = client_loop(o->client);
-    r = signal_watch_start(i->loop, wanted, COUNT_OF(wanted), interrupt_on_signal, i, &i->signals,
-                           err);
+    r = signal_watch_start(i->loop, wanted, interrupt_on_signal, i, &i->signals, err);
     if (r == 0)
         r = fiber_start(i->loop, interrupt_run, i, &i->fiber, err);
     if (r < 0)

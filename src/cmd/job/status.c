@@ -43,10 +43,8 @@ static const struct table_column columns[] = {
 /* "label  value", cleaned; nothing for an empty value. */
 static int status_put(struct buf *out, const char *label, const char *value)
 {
-    int r = *value ? buf_printf(out, "%-11s ", label) : 0;
+    int r = *value ? format_print(out, "%-11s %s", label, value) : 0;
 
-    if (r == 0)
-        r = format_clean(out, value);
     return r == 0 && *value ? buf_add_u8(out, '\n') : r;
 }
 
