@@ -9,6 +9,7 @@
  * launch_options.h. */
 #include "launch/launch_options.h"
 #include "base/path.h"
+#include "cli/doc.h"
 #include "cli/exit.h"
 #include "cli/globals.h"
 #include "client/task_filter.h"
@@ -333,7 +334,6 @@ static bool options_said_before(const struct spec_faults *f, size_t at)
 int options_faults(const struct cli *c, const struct spec_faults *f, struct err *err)
 {
     AUTO_JSON *list = json_array();
-    AUTO_JSON *doc = NULL;
     AUTO_FREE char *text = NULL;
     size_t n = 0;
     int r;
@@ -354,10 +354,8 @@ int options_faults(const struct cli *c, const struct spec_faults *f, struct err 
     text = str_printf("%zu error%s in the job", n, n == 1 ? "" : "s");
     if (!text)
         return err_oom(err);
-    r = json_make(&doc, err, "{s:{s:s, s:i, s:s, s:n, s:i, s:o}}", "error", "code", "USAGE",
-                  "errno", EINVAL, "text", text, "hint", "exit", EXIT_USAGE, "faults", take(list));
-    if (r == 0)
-        r = json_print(stdout, doc, err);
+    r = doc_print(err, "{s:{s:s, s:i, s:s, s:n, s:i, s:o}}", "error", "code", "USAGE", "errno",
+                  EINVAL, "text", text, "hint", "exit", EXIT_USAGE, "faults", take(list));
     return r < 0 ? r : EXIT_USAGE;
 }
 

@@ -1,4 +1,5 @@
 /* slider_look.c - `slider status`, `list`, `exists` and `lookup`; see slider_verb.h. */
+#include "cli/doc.h"
 #include "client/client_yarn_private.h"
 #include "cmd/slider/slider_start.h"
 #include "cmd/slider/slider_verb.h"
@@ -330,7 +331,6 @@ int slider_list(struct slider *s, struct err *err)
 {
     AUTO_STRS names = { 0 };
     AUTO_JSON *list = json_array();
-    AUTO_JSON *doc = NULL;
     size_t n = 0;
     int r = list ? check_list(s, err) : err_oom(err);
 
@@ -340,9 +340,7 @@ int slider_list(struct slider *s, struct err *err)
         r = slider_list_all(s, &names, list, &n, err);
     slider_say_notes(s);
     if (r == 0 && s->json)
-        r = json_make(&doc, err, "{s:O}", "applications", list);
-    if (r == 0 && s->json)
-        r = json_print(stdout, doc, err);
+        r = doc_print(err, "{s:O}", "applications", list);
     if (r == 0 && fflush(stdout) == EOF)
         r = err_sys(err, "write to standard output");
     return r < 0 ? r : s->name && n == 0 ? SLIDER_FALSE : 0;
