@@ -5,16 +5,15 @@
  * bash, zsh and fish (cli_complete.c), so that they cannot disagree.
  *
  *     struct args { bool recursive; unsigned copies; struct strs also; };
- *     static const struct cli_opt opts[] = {
- *         { "recursive", 'r', CLI_FLAG,  offsetof(struct args, recursive), NULL, NULL, "…" },
- *         { "copies",    'c', CLI_COUNT, offsetof(struct args, copies),    "3",  "N",  "…" },
- *         { "also",      0,   CLI_LIST,  offsetof(struct args, also),      NULL, "X",  "…" },
- *         { 0 },
- *     };
  *     const struct cli_verb verb_put = {
- *         .name = "put", .summary = "copy files to the cluster", .opts = opts,
- *         .args_size = sizeof(struct args), .operands = "FILE… DIR", .least = 2, .most = CLI_ANY,
- *         .run = run_put,
+ *         .name = "put", .summary = "copy files to the cluster",
+ *         .operands = "FILE… DIR", .least = 2, .most = CLI_ANY, .run = run_put,
+ *         CLI_OPTS(struct args,
+ *             { "recursive", 'r', CLI_FLAG,  offsetof(struct args, recursive), NULL, NULL, "…" },
+ *             { "copies",    'c', CLI_COUNT, offsetof(struct args, copies),    "3",  "N",  "…" },
+ *             { "also",      0,   CLI_LIST,  offsetof(struct args, also),      NULL, "X",  "…" }),
+ *         CLI_EXAMPLES({ "ydl fs put a b /data/", "copy two files" }),
+ *         CLI_SECTIONS({ "EXIT STATUS", "…" }),
  *     };
  *
  * Syntax: `--name=value`, `--name value`, `-n3`, `-n 3`, `-rv` for flags, `--` ends the options,
@@ -133,7 +132,39 @@ struct cli_verb {
     const struct cli_section *sections;
     /* Does it. Returns an exit code, or a negative errno with `err` set, or cli_bad(). */
     int (*run)(struct cli *c, struct err *err);
+    /* Where `run` is one for many verbs: what it calls, as CLI_WORK(), and with --json, the key of
+     * the list that this prints. */
+    void (*work)(void);
+    const char *list;
 };
+
+/* The tables of a verb, written where they belong: in its row. */
+#define CLI_OPTS(args, ...)                                                                        \
+    .args_size = sizeof(args), .opts = (const struct cli_opt[])                                    \
+    {                                                                                              \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+#define CLI_EXAMPLES(...)                                                                          \
+    .examples = (const struct cli_example[])                                                       \
+    {                                                                                              \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+#define CLI_SECTIONS(...)                                                                          \
+    .sections = (const struct cli_section[])                                                       \
+    {                                                                                              \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+/* A function of that type, whatever it is; the room that calls it casts it back. */
+#define CLI_WORK(type, fn) _Generic((fn), type * : (void (*)(void))(fn))
 
 struct cli_program {
     const char *name, *summary, *text, *version, *date;
@@ -176,11 +207,7 @@ int cli_bad(struct err *err, const char *fmt, ...) __attribute__((format(printf,
 int cli_parse(const struct cli_program *p, int argc, char **argv, struct cli *ret, struct err *err);
 void cli_done(struct cli *c);
 
-static inline void auto_cli_(struct cli *c)
-{
-    cli_done(c);
-}
-#define AUTO_CLI AUTO(cli) struct cli
+#define AUTO_CLI AUTO_DONE(cli_done) struct cli
 
 /* The words that lead to the verb: "ydl fs ls". */
 void cli_print_path(FILE *out, const struct cli *c);

@@ -3,6 +3,7 @@
  * it is EXIT_OTHER. See exit.h. */
 #include "cli/exit.h"
 #include "base/json.h"
+#include "cli/doc.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -127,10 +128,8 @@ json_t *exit_json(int result, const struct err *err)
 
 static void exit_print_json(int result, const struct err *err)
 {
-    AUTO_JSON *v = NULL;
-
-    if (json_make(&v, NULL, "{s:o}", "error", exit_json(result, err)) == 0)
-        (void)json_print(stdout, v, NULL); /* the text on standard error says it too */
+    /* The text on standard error says it too. */
+    (void)doc_print(NULL, "{s:o}", "error", exit_json(result, err));
 }
 
 int exit_report(const char *program, int result, const struct err *err, bool json)

@@ -5,7 +5,9 @@
  * perfectly aligned and an endless one needs no memory. Main thread or one fiber. */
 #pragma once
 #include "base/auto.h"
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/str.h"
 #include <stdio.h>
 
@@ -15,6 +17,8 @@
 struct table_column {
     const char *title; /* NULL in all of them: no header line */
     bool right;        /* numbers */
+    const char *text;  /* of documents: the template of its cells (cli/doc.h), or … */
+    int (*put)(const json_t *row, struct buf *out); /* … what appends them */
 };
 
 struct table {
@@ -36,11 +40,7 @@ int table_end(struct table *t, struct err *err);
 /* Frees what was not printed. After table_end() there is nothing to free. */
 void table_done(struct table *t);
 
-static inline void auto_table_(struct table *t)
-{
-    table_done(t);
-}
-#define AUTO_TABLE AUTO(table) struct table
+#define AUTO_TABLE AUTO_DONE(table_done) struct table
 
 /* Columns that `s` takes on a terminal: its UTF-8 characters. */
 unsigned table_width(const char *s);

@@ -247,7 +247,7 @@ static int client_ask(struct client *c, enum ask how, const struct http_request 
     return 0;
 }
 
-static int client_do_get(struct client *c, enum ask how, const char *target, struct buf *ret,
+static int client_get_as(struct client *c, enum ask how, const char *target, struct buf *ret,
                          struct err *err)
 {
     const struct http_request request = { .method = "GET", .target = target };
@@ -259,10 +259,10 @@ static int client_do_get(struct client *c, enum ask how, const char *target, str
 
 int client_get(struct client *c, const char *target, struct buf *ret, struct err *err)
 {
-    return client_do_get(c, ASK_PATIENTLY, target, ret, err);
+    return client_get_as(c, ASK_PATIENTLY, target, ret, err);
 }
 
-static int client_do_put(struct client *c, enum ask how, const char *target, struct err *err)
+static int client_put_as(struct client *c, enum ask how, const char *target, struct err *err)
 {
     const struct http_request request = { .method = "PUT", .target = target };
     AUTO(http_client) struct http_client *http = NULL;
@@ -272,7 +272,7 @@ static int client_do_put(struct client *c, enum ask how, const char *target, str
 
 int client_put(struct client *c, const char *target, struct err *err)
 {
-    return client_do_put(c, ASK_PATIENTLY, target, err);
+    return client_put_as(c, ASK_PATIENTLY, target, err);
 }
 
 int client_put_now(struct client *c, const char *target, const void *p, size_t n, struct err *err)
@@ -297,7 +297,7 @@ static bool is_deaf(int r)
 int client_end(struct client *c, const char *target, bool force, struct err *err)
 {
     struct err why = ERR_INIT;
-    int r = client_do_put(c, ASK_NOW, target, &why);
+    int r = client_put_as(c, ASK_NOW, target, &why);
     bool unborn = r < 0 && client_broken(r) && c->ops->kill && c->ops->unborn(c);
 
     if (r == 0 || !(unborn || (force && c->ops->kill && is_deaf(r)))) {
@@ -349,7 +349,7 @@ struct client_stream *client_close(struct client_stream *s)
 static int ask_status(struct client *c, const char *target, json_t **ret, struct err *err)
 {
     AUTO_BUF body = { .max = CLIENT_BODY_MAX };
-    int r = client_do_get(c, ASK_NOW, target, &body, err);
+    int r = client_get_as(c, ASK_NOW, target, &body, err);
 
     if (r < 0)
         return r;
@@ -384,7 +384,8 @@ static int from_master(struct client *c, const char *target, json_t **ret, struc
     return now == 0 ? -ENOTCONN : now < 0 ? now : r;
 }
 
-static int status(struct client *c, const char *target, bool tasks, json_t **ret, struct err *err)
+static int client_status_at(struct client *c, const char *target, bool tasks, json_t **ret,
+                            struct err *err)
 {
     int r = from_master(c, target, ret, err);
 
@@ -396,12 +397,12 @@ static int status(struct client *c, const char *target, bool tasks, json_t **ret
 
 int client_status(struct client *c, bool tasks, json_t **ret, struct err *err)
 {
-    return status(c, tasks ? STATUS : SUMMARY, tasks, ret, err);
+    return client_status_at(c, tasks ? STATUS : SUMMARY, tasks, ret, err);
 }
 
 int client_usage(struct client *c, json_t **ret, struct err *err)
 {
-    return status(c, USAGE, true, ret, err);
+    return client_status_at(c, USAGE, true, ret, err);
 }
 
 int client_summary(struct client *c, json_t **ret, struct err *err)

@@ -116,6 +116,10 @@ int client_summary(struct client *c, json_t **ret, struct err *err);
 int client_events(struct client *c, bool follow, int (*fn)(void *arg, const char *line, size_t n),
                   void *arg, struct err *err);
 
+/* Appends "?task=worker:0,ps" to a target, with `sep` for the '?'; nothing for none. 0 or -ENOMEM.
+ */
+int client_add_tasks(struct buf *target, char sep, const struct strs *wanted);
+
 /* What its tasks wrote so far, as files that can be read: from the files it left, or from what its
  * master sends now. *ret_spool (the caller's, perhaps NULL) outlives `ret`. */
 int client_output(struct client *c, const struct strs *wanted, struct logfiles *ret,

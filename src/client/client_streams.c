@@ -113,16 +113,16 @@ static int client_take_pieces(struct pieces *s, struct spool *spool, struct err 
     return r;
 }
 
-static int client_make_target(const struct strs *wanted, struct buf *out, struct err *err)
+int client_add_tasks(struct buf *target, char sep, const struct strs *wanted)
 {
-    int r = buf_add_str(out, "/v1/logs");
+    int r = 0;
 
     for (size_t i = 0; r == 0 && wanted && i < wanted->n; i++) {
-        r = buf_add_str(out, i ? "," : "?task=");
+        r = i ? buf_add_u8(target, ',') : buf_printf(target, "%ctask=", sep);
         if (r == 0)
-            r = http_quote(out, wanted->v[i]);
+            r = http_quote(target, wanted->v[i]);
     }
-    return r < 0 || !buf_text(out) ? err_oom(err) : 0;
+    return r < 0 || !buf_text(target) ? -ENOMEM : 0;
 }
 
 /* All that there was when the master was asked. */
@@ -134,7 +134,10 @@ static int fetch_output(struct client *c, const struct strs *wanted, struct spoo
     AUTO_CLIENT_STREAM *s = NULL;
     AUTO_PIECES pieces = { 0 };
     ssize_t n = 1;
-    int r = bytes ? client_make_target(wanted, &target, err) : err_oom(err);
+    int r = bytes && buf_add_str(&target, "/v1/logs") == 0 &&
+                    client_add_tasks(&target, '?', wanted) == 0
+                ? 0
+                : err_oom(err);
 
     pieces_init(&pieces);
     if (r == 0)

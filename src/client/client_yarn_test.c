@@ -1,5 +1,6 @@
 /* client_yarn_test.c - claims about client.h for jobs on YARN. */
 #include "client/client_yarn_testing.h"
+#include "client/job_call.h"
 #include "terminal/format.h"
 
 /* ---- claims ---- */
@@ -456,6 +457,47 @@ static void output_of_a_running_job_comes_from_its_master(void **state)
     run(state, fetch_output, &w);
 }
 
+struct looking {
+    struct world *w;
+    bool ends;
+};
+
+static int fail_to_look(void *arg, struct client *c, struct err *err)
+{
+    const struct looking *l = arg;
+
+    l->w->state = l->ends ? STATE(FINISHED) : STATE(RUNNING);
+    return err_set(err, -EIO, "%s does not answer", client_id(c));
+}
+
+static void look_at_all(struct world *w, struct client *c)
+{
+    struct job_where where = { .on = JOB_YARN };
+    const struct cli cli = { .args = &where };
+    const struct globals globals = { .quiet = true };
+    struct job_call x = {
+        .cli = &cli, .globals = &globals, .loop = w->loop, .looked = true, .net.session = w->session
+    };
+    struct looking l = { .w = w };
+    struct err err = ERR_INIT;
+
+    (void)c;
+    w->state = STATE(RUNNING);
+    assert_int_equal(job_each(&x, JOB_EACH_RUNNING, SIZE_MAX, fail_to_look, &l, &err), -EIO);
+    err_clear(&err);
+    l.ends = true;
+    assert_int_equal(job_each(&x, JOB_EACH_RUNNING, SIZE_MAX, fail_to_look, &l, &err), 0);
+    assert_int_equal(err.code, 0);
+    x.yarn = yarn_jobs_unref(x.yarn);
+}
+
+static void a_job_that_ends_while_it_is_looked_at_is_passed_over(void **state)
+{
+    struct world w = { 0 };
+
+    run(state, look_at_all, &w);
+}
+
 #define CLAIM(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
 
 int main(void)
@@ -477,6 +519,7 @@ int main(void)
         CLAIM(patience_has_an_end),
         CLAIM(output_of_a_running_job_comes_from_its_master),
         CLAIM(output_of_a_task_that_moved_comes_from_its_files_too),
+        CLAIM(a_job_that_ends_while_it_is_looked_at_is_passed_over),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,19 +44,14 @@ struct world {
 
 /* ---- the ResourceManager ---- */
 
-static inline int report(struct world *w, void **ret, struct err *err)
+/* What it knows of the application: as a report, or as the list of all. */
+static inline int tell_app(struct world *w, bool as_list, void **ret)
 {
     Yarn__GetApplicationReportResponse m = YARN__GET_APPLICATION_REPORT_RESPONSE__INIT;
-    Yarn__ApplicationReport r = YARN__APPLICATION_REPORT__INIT;
+    Yarn__GetApplicationsResponse all = YARN__GET_APPLICATIONS_RESPONSE__INIT;
+    Yarn__ApplicationReport r = YARN__APPLICATION_REPORT__INIT, *list[] = { &r };
     struct yarn_id_message id, attempt;
 
-    w->reports++;
-    if (w->on_report)
-        w->on_report(w);
-    if (w->down > 0 && w->down--)
-        return err_set(err, -ECONNREFUSED, "nobody listens");
-    if (w->unknown)
-        return fake_throw("ApplicationNotFoundException", "Application doesn't exist in RM.", err);
     r.application_id = yarn_app_id_message(&id, app);
     r.current_attempt_id =
         yarn_attempt_id_message(&attempt, (struct yarn_attempt_id){ app, w->attempt });
@@ -72,7 +67,21 @@ static inline int report(struct world *w, void **ret, struct err *err)
     r.start_time = 1000;
     r.finish_time = 9000;
     m.report = &r;
-    return fake_copy(&m, ret);
+    all.applications = list;
+    all.n_applications = 1;
+    return as_list ? fake_copy(&all, ret) : fake_copy(&m, ret);
+}
+
+static inline int report(struct world *w, void **ret, struct err *err)
+{
+    w->reports++;
+    if (w->on_report)
+        w->on_report(w);
+    if (w->down > 0 && w->down--)
+        return err_set(err, -ECONNREFUSED, "nobody listens");
+    if (w->unknown)
+        return fake_throw("ApplicationNotFoundException", "Application doesn't exist in RM.", err);
+    return tell_app(w, false, ret);
 }
 
 static inline int resource_manager(void *arg, struct rpc_service *s, const char *method,
@@ -85,6 +94,8 @@ static inline int resource_manager(void *arg, struct rpc_service *s, const char 
     (void)request;
     if (str_eq(method, "getApplicationReport"))
         return report(w, ret, err);
+    if (str_eq(method, "getApplications"))
+        return tell_app(w, true, ret);
     assert_string_equal(method, "forceKillApplication");
     w->kills++;
     if (w->kill_fails)

@@ -76,7 +76,7 @@ static int look_on_yarn(struct search *s, struct err *err)
     return r < 0 ? job_without_yarn(s->x, s->where, r, err) : 0;
 }
 
-static int none(const struct search *s, struct err *err)
+static int no_such_job(const struct search *s, struct err *err)
 {
     if (s->last)
         err_set(err, -ENOENT, "there are no jobs yet");
@@ -86,7 +86,7 @@ static int none(const struct search *s, struct err *err)
     return -ENOENT;
 }
 
-static int many(const struct search *s, struct err *err)
+static int several_jobs(const struct search *s, struct err *err)
 {
     size_t n = s->apps.n + (s->dir.id ? 1 : 0);
     char ids[(IDS_SHOWN + 1) * YARN_APP_ID_TEXT], id[YARN_APP_ID_TEXT];
@@ -113,14 +113,14 @@ static int64_t created_here(const struct search *s)
                                                                : 0;
 }
 
-static int find_job_choose(struct search *s, struct client **ret, struct err *err)
+static int choose_job(struct search *s, struct client **ret, struct err *err)
 {
     bool here = s->dir.id != NULL, yarn = s->apps.n > 0;
 
     if (!here && !yarn)
-        return none(s, err);
+        return no_such_job(s, err);
     if (s->apps.n > 1 || (here && yarn && !s->last))
-        return many(s, err);
+        return several_jobs(s, err);
     if (here && yarn)
         here = created_here(s) >= s->apps.v[0]->start_time;
     if (here)
@@ -143,7 +143,7 @@ int job_find(struct job_call *x, const char *what, struct client **ret, struct e
     if (r == 0)
         r = look_on_yarn(&s, err);
     if (r == 0)
-        r = find_job_choose(&s, ret, err);
+        r = choose_job(&s, ret, err);
     job_dir_done(&s.dir);
     yarn_apps_done(&s.apps);
     return r;

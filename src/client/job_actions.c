@@ -15,7 +15,9 @@
 #define BESIDE_MS 60000
 #define BESIDE_PAUSE_MS 250
 
-int act_say(struct job_call *x, const char *what, const char *text, json_t *extra, struct err *err)
+/* `extra` is used up. */
+static int act_say(struct job_call *x, const char *what, const char *text, json_t *extra,
+                   struct err *err)
 {
     AUTO_JSON *more = extra;
     AUTO_JSON *v = NULL;
@@ -26,11 +28,9 @@ int act_say(struct job_call *x, const char *what, const char *text, json_t *extr
         return 0;
     }
     r = json_make(&v, err, "{s:s, s:s}", "job", client_id(x->client), "done", what);
-    if (r < 0)
-        return r;
-    if (more && json_object_update(v, more) < 0)
-        return err_oom(err);
-    return json_print(stdout, v, err);
+    if (r == 0 && json_object_update(v, more) < 0)
+        r = err_oom(err);
+    return r < 0 ? r : json_print(stdout, v, err);
 }
 
 static int say_state(struct job_call *x, const char *what, const json_t *status, const char *how,
@@ -51,7 +51,8 @@ static int say_state(struct job_call *x, const char *what, const json_t *status,
     return r < 0 ? r : act_say(x, what, text, extra, err);
 }
 
-int act_runs(struct job_call *x, struct err *err)
+/* A job that still runs? If not, says how it ended and returns 0. 1: it runs. */
+static int act_runs(struct job_call *x, struct err *err)
 {
     AUTO_JSON *status = NULL;
     int r = client_alive(x->client, err);
@@ -64,7 +65,7 @@ int act_runs(struct job_call *x, struct err *err)
 
 /* The answers of a master that has no use for a change look alike, whatever the reason: its state
  * is the reason. Later states of a job that ends are no better ones, so it is not "try again". */
-int act_change(struct job_call *x, const char *target, struct err *err)
+static int act_change(struct job_call *x, const char *target, struct err *err)
 {
     AUTO_JSON *status = NULL;
     enum job_state state = JOB_NEW;
@@ -80,6 +81,18 @@ int act_change(struct job_call *x, const char *target, struct err *err)
         return err_set(err, -EALREADY, "%s: the job is ending", client_id(x->client));
     r = say_state(x, "nothing", status, "had already ended", err);
     return r < 0 ? r : 1;
+}
+
+int act_request(struct job_call *x, const char *what, const char *target, const char *text,
+                json_t *extra, struct err *err)
+{
+    AUTO_JSON *more = extra;
+    int r = act_runs(x, err);
+
+    if (r <= 0)
+        return r < 0 ? r : 1;
+    r = act_change(x, target, err);
+    return r != 0 ? r : act_say(x, what, text, take(more), err);
 }
 
 /* That a master answers again is no success of what was asked of the one before: nobody waits for

@@ -2,17 +2,12 @@
 #pragma once
 #include "client/job_call.h"
 
-/* A job that still runs? If not, says how it ended ("… had already ended") and returns 0. 1: it
- * runs. */
-int act_runs(struct job_call *x, struct err *err);
-
-/* Says what was done: `text` for people, or {"job": id, "done": what, …} with --json; `extra` (may
- * be NULL) is merged into it. */
-int act_say(struct job_call *x, const char *what, const char *text, json_t *extra, struct err *err);
-
-/* Asks the master for a change. 0; 1 when it refused because the job has ended meanwhile, which has
- * been said then; or a negative errno, -EALREADY for a job that is about to end. */
-int act_change(struct job_call *x, const char *target, struct err *err);
+/* Asks a job that runs for a change and says that it was asked: `text` for people, or {"job": id,
+ * "done": what, …} with --json, into which `extra` (used up) is merged. 0; 1 when the job has
+ * ended, which has been said then; or a negative errno, -EALREADY for a job that is about to end.
+ */
+int act_request(struct job_call *x, const char *what, const char *target, const char *text,
+                json_t *extra, struct err *err);
 
 /* Asks for `target`, which ends the job (client_end()), with patience for masters that are replaced
  * one after the other; a kill (`force`) needs none. 0: it ends, or has ended by itself. */

@@ -71,18 +71,23 @@ int job_run(const struct cli *c, job_fn *fn, struct err *err)
     return job_call_run(&w, true);
 }
 
-int job_run_plain(const struct cli *c, job_fn *fn, struct err *err)
+int job_verb(struct cli *c, struct err *err)
 {
-    struct work w = work_of(c, fn, err);
+    return job_run(c, (job_fn *)c->verb->work, err);
+}
+
+int job_verb_plain(struct cli *c, struct err *err)
+{
+    struct work w = work_of(c, (job_fn *)c->verb->work, err);
 
     return job_call_run(&w, false);
 }
 
-int job_run_on(const struct cli *c, job_fn *fn, struct err *err)
+int job_verb_on(struct cli *c, struct err *err)
 {
-    struct work w = work_of(c, fn, err);
+    struct work w = work_of(c, (job_fn *)c->verb->work, err);
 
-    w.job = c->operands[0];
+    w.job = c->operands[0]; /* NULL: none was named */
     return job_call_run(&w, true);
 }
 

@@ -30,7 +30,7 @@ struct job_call {
     const struct cli *cli;
     const struct globals *globals;
     struct loop *loop;
-    struct client *client;       /* of the job; NULL with job_run() */
+    struct client *client;       /* of the job; NULL: none was named */
     struct connection net;       /* its session: job_session() */
     struct yarn_jobs *yarn;      /* job_yarn() */
     bool looked;                 /* for a configuration */
@@ -43,11 +43,15 @@ typedef int job_fn(struct job_call *x, struct err *err);
 
 /* Runs it. Ctrl-C and SIGTERM cancel the fiber, and the result is "interrupted". */
 int job_run(const struct cli *c, job_fn *fn, struct err *err);
-/* The same without any care for signals: for callers that handle them (follow.h). */
-int job_run_plain(const struct cli *c, job_fn *fn, struct err *err);
-/* The same for the job that the first operand names; the verb's arguments begin with a struct
- * job_where. */
-int job_run_on(const struct cli *c, job_fn *fn, struct err *err);
+/* The same as a verb's `run`; without any care for signals, for those that handle them (follow.h);
+ * and for the job that the first operand names, if there is one: the arguments of such a verb begin
+ * with a struct job_where. */
+int job_verb(struct cli *c, struct err *err);
+int job_verb_plain(struct cli *c, struct err *err);
+int job_verb_on(struct cli *c, struct err *err);
+#define JOB_VERB(fn) .run = job_verb, .work = CLI_WORK(job_fn, fn)
+#define JOB_VERB_PLAIN(fn) .run = job_verb_plain, .work = CLI_WORK(job_fn, fn)
+#define JOB_VERB_ON(fn) .run = job_verb_on, .work = CLI_WORK(job_fn, fn)
 
 static inline const void *job_args(const struct job_call *x)
 {
@@ -74,6 +78,16 @@ int job_without_yarn(const struct job_call *x, const struct job_where *w, int r,
 /* Finds a job by its id (local-…, application_…), by its name when that is unique, or "last", the
  * newest. *ret is the caller's. Fibers only. */
 int job_find(struct job_call *x, const char *what, struct client **ret, struct err *err);
+
+/* Calls fn() for each job of this machine and then of YARN, both newest first, at most `most` of
+ * either, as the verb's struct job_where says. A cluster that is away is only a note where both are
+ * meant. Fibers only. */
+#define JOB_EACH_RUNNING                                                                           \
+    1U /* those that have not ended; what fails for one that ends is no failure */
+#define JOB_EACH_SWEEP 2U /* what ended jobs left on YARN is put away meanwhile */
+typedef int job_each_fn(void *arg, struct client *c, struct err *err);
+int job_each(struct job_call *x, unsigned how, size_t most, job_each_fn *fn, void *arg,
+             struct err *err);
 
 /* ---- its end ---- */
 

@@ -53,11 +53,7 @@ int logfiles_add(const struct spool *s, const struct strs *wanted, struct logfil
 int logfiles_move(struct logfiles *from, struct logfiles *ret);
 void logfiles_done(struct logfiles *l);
 
-static inline void auto_logfiles_(struct logfiles *l)
-{
-    logfiles_done(l);
-}
-#define AUTO_LOGFILES AUTO(logfiles) struct logfiles /* = { 0 } */
+#define AUTO_LOGFILES AUTO_DONE(logfiles_done) struct logfiles /* = { 0 } */
 
 /* One of them, opened. */
 struct logreader; /* opaque */

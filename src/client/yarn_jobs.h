@@ -48,12 +48,8 @@ struct yarn_apps {
 /* Those called `name` (NULL: all), with `running` only those that have not ended. */
 int yarn_jobs_list(struct yarn_jobs *y, const char *name, bool running, struct yarn_apps *ret,
                    struct err *err);
-void yarn_apps_done(struct yarn_apps *a); /* zero is fine */
-static inline void auto_yarn_apps_(struct yarn_apps *a)
-{
-    yarn_apps_done(a);
-}
-#define AUTO_YARN_APPS AUTO(yarn_apps) struct yarn_apps /* = { 0 } */
+void yarn_apps_done(struct yarn_apps *a);                         /* zero is fine */
+#define AUTO_YARN_APPS AUTO_DONE(yarn_apps_done) struct yarn_apps /* = { 0 } */
 
 /* Has the master said its last word? (The RM may still be putting it away.) */
 bool yarn_app_ended(const Yarn__ApplicationReport *a);

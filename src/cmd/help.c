@@ -10,20 +10,6 @@ struct args {
     const char *man_dir;
 };
 
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    { "all",   'a', CLI_FLAG, offsetof(struct args, all),     NULL, NULL,
-      "show all options, not only the common ones" },
-    { "man",     0, CLI_FLAG, offsetof(struct args, man),     NULL, NULL,
-      "print the manual page, in the mdoc language" },
-    { "man-dir", 0, CLI_TEXT, offsetof(struct args, man_dir), NULL, "DIR",
-      "write all manual pages to DIR" },
-    { "schema",  0, CLI_FLAG, offsetof(struct args, schema),  NULL, NULL,
-      "print the JSON Schema of job files, for editors and other programs" },
-    { 0 },
-};
-/* clang-format on */
-
 /* One page: of a file, of another command, or of a verb; of the program itself without any. */
 struct help_page {
     const struct cli_page *file;
@@ -114,26 +100,24 @@ static int help_run(struct cli *c, struct err *err)
     return 0;
 }
 
-static const struct cli_example examples[] = {
-    { "ydl help run", "explain 'ydl run'" },
-    { "ydl help -a run", "explain it with all options" },
-    { "ydl help --man run | man -l -", "show its manual page" },
-    { "ydl help --schema > ydl-job.schema.json", "let an editor check job files" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_help = {
-    .name = "help",
-    .summary = "explain a verb",
-    .text =
-        "Explains a verb; without VERB, lists all verbs and the options they have in common. In\n"
-        "addition to 'ydl VERB --help', shows files, variables, exit codes and JSON keys.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "[VERB…]",
-    .most = CLI_DEPTH,
-    .complete = CLI_VERBS,
-    .examples = examples,
-    .lacks = GLOBALS_CLUSTER,
-    .run = help_run,
+    .name = "help", .summary = "explain a verb", .operands = "[VERB…]", .most = CLI_DEPTH,
+    .complete = CLI_VERBS, .lacks = GLOBALS_CLUSTER, .run = help_run,
+    .text = "Explains a verb; without VERB, lists all verbs and the options they have in common. "
+            "In addition to 'ydl VERB --help', shows files, variables, exit codes and JSON keys.",
+    CLI_OPTS(struct args,
+        { "all", 'a', CLI_FLAG, offsetof(struct args, all), NULL, NULL,
+          "show all options, not only the common ones" },
+        { "man", 0, CLI_FLAG, offsetof(struct args, man), NULL, NULL,
+          "print the manual page, in the mdoc language" },
+        { "man-dir", 0, CLI_TEXT, offsetof(struct args, man_dir), NULL, "DIR",
+          "write all manual pages to DIR" },
+        { "schema", 0, CLI_FLAG, offsetof(struct args, schema), NULL, NULL,
+          "print the JSON Schema of job files, for editors and other programs" }),
+    CLI_EXAMPLES({ "ydl help run", "explain 'ydl run'" },
+                 { "ydl help -a run", "explain it with all options" },
+                 { "ydl help --man run | man -l -", "show its manual page" },
+                 { "ydl help --schema > ydl-job.schema.json", "let an editor check job files" }),
 };
+/* clang-format on */

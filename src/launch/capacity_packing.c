@@ -142,8 +142,8 @@ static size_t sort_classes(const struct packing *p, const struct capacity_class 
 }
 
 /* Puts as many of a class as possible; `queue` is what the queue has left for its label. */
-static size_t capacity_packing_put(struct packing *p, const struct capacity_class *c,
-                                   struct deploy_size *queue)
+static size_t pack_class(struct packing *p, const struct capacity_class *c,
+                         struct deploy_size *queue)
 {
     size_t left = c->count;
 
@@ -164,8 +164,7 @@ static size_t capacity_packing_put(struct packing *p, const struct capacity_clas
 }
 
 /* The queue's remaining share of a label, after the classes packed before. */
-static struct deploy_size capacity_packing_queue_left(const struct packing *p, const char *label,
-                                                      bool now)
+static struct deploy_size queue_left(const struct packing *p, const char *label, bool now)
 {
     struct deploy_size left = queue_most(p->f, label);
 
@@ -180,7 +179,7 @@ static struct deploy_size capacity_packing_queue_left(const struct packing *p, c
 
 /* Fills the nodes, as they are when empty or as they are now. Returns how many containers found
  * room. The master is the first to be granted one; on empty nodes it goes by its size. */
-static size_t capacity_packing_fill(struct packing *p, bool now, bool with_master)
+static size_t pack_nodes(struct packing *p, bool now, bool with_master)
 {
     const struct capacity_class *order[SPEC_ROLES_MAX + 1];
     size_t total = 0, n;
@@ -199,8 +198,8 @@ static size_t capacity_packing_fill(struct packing *p, bool now, bool with_maste
 
             if (first != (pass == 0) || (master && !with_master))
                 continue;
-            queue = capacity_packing_queue_left(p, order[i]->label, now);
-            total += p->placed[order[i] - p->j->v] = capacity_packing_put(p, order[i], &queue);
+            queue = queue_left(p, order[i]->label, now);
+            total += p->placed[order[i] - p->j->v] = pack_class(p, order[i], &queue);
         }
     return total;
 }
@@ -394,9 +393,9 @@ static int capacity_packing_judge(struct packing *p, struct capacity *ret)
     both = find_lack(p, true);
     ret->too_small = both.kind != LACK_NONE;
     if (ret->too_small)
-        return say_one_too_many(p, &both, tasks, capacity_packing_fill(p, false, false) == tasks);
-    ret->unsure = capacity_packing_fill(p, false, true) < ret->needed;
-    ret->now = capacity_packing_fill(p, true, true);
+        return say_one_too_many(p, &both, tasks, pack_nodes(p, false, false) == tasks);
+    ret->unsure = pack_nodes(p, false, true) < ret->needed;
+    ret->now = pack_nodes(p, true, true);
     ret->fits_now = ret->now == ret->needed;
     if (!ret->fits_now)
         say_waiting(p, ret);

@@ -49,18 +49,18 @@ const struct deploy_share *deploy_share(const struct deploy_queue *q, const char
     return NULL;
 }
 
-static int64_t cluster_facts_cut(int64_t v)
+static int64_t facts_bounded(int64_t v)
 {
     return v < 0 ? 0 : v > DEPLOY_MOST ? DEPLOY_MOST : v;
 }
 
 struct deploy_size facts_size(const struct deploy_facts *f, const Yarn__Resource *r)
 {
-    struct deploy_size s = { { [DEPLOY_MEMORY] = cluster_facts_cut(yarn_memory(r)),
-                               [DEPLOY_CORES] = cluster_facts_cut(yarn_vcores(r)) } };
+    struct deploy_size s = { { [DEPLOY_MEMORY] = facts_bounded(yarn_memory(r)),
+                               [DEPLOY_CORES] = facts_bounded(yarn_vcores(r)) } };
 
     for (size_t i = DEPLOY_CORES + 1; i < f->types.n; i++)
-        s.v[i] = cluster_facts_cut(yarn_amount_of(r, f->types.v[i]));
+        s.v[i] = facts_bounded(yarn_amount_of(r, f->types.v[i]));
     return s;
 }
 
@@ -85,8 +85,7 @@ static int read_types(const Yarn__GetAllResourceTypeInfoResponse *answer, struct
     return 0;
 }
 
-static int cluster_facts_add_node(struct deploy_facts *f, const Yarn__NodeReport *m,
-                                  struct err *err)
+static int facts_add_node(struct deploy_facts *f, const Yarn__NodeReport *m, struct err *err)
 {
     struct deploy_node *n = &f->nodes[f->n_nodes++];
 
@@ -100,8 +99,8 @@ static int cluster_facts_add_node(struct deploy_facts *f, const Yarn__NodeReport
     return n->host && n->rack && n->label ? 0 : err_oom(err);
 }
 
-static int cluster_facts_read_nodes(const Yarn__GetClusterNodesResponse *answer,
-                                    struct deploy_facts *f, struct err *err)
+static int facts_read_nodes(const Yarn__GetClusterNodesResponse *answer, struct deploy_facts *f,
+                            struct err *err)
 {
     int r = 0;
 
@@ -109,7 +108,7 @@ static int cluster_facts_read_nodes(const Yarn__GetClusterNodesResponse *answer,
     if (!f->nodes)
         return err_oom(err);
     for (size_t i = 0; i < answer->n_nodes && r == 0; i++)
-        r = cluster_facts_add_node(f, answer->nodes[i], err);
+        r = facts_add_node(f, answer->nodes[i], err);
     return r;
 }
 
@@ -163,12 +162,12 @@ static int64_t at_least(const struct conf *conf, const char *key)
 {
     int64_t v = 1;
 
-    return conf_int(conf, key, &v, NULL) < 0 || v < 1 ? 1 : cluster_facts_cut(v);
+    return conf_int(conf, key, &v, NULL) < 0 || v < 1 ? 1 : facts_bounded(v);
 }
 
 /* The capacity scheduler rounds up to multiples of its minimum; the fair one has an increment of
  * its own. It also counts every resource always. */
-static void guess(const struct conf *conf, struct deploy_facts *f)
+static void guess_scheduler(const struct conf *conf, struct deploy_facts *f)
 {
     bool fair = is_fair(conf);
 
@@ -196,65 +195,35 @@ struct answers {
     struct facts_queue_answers of_queue;
 };
 
-static int ask_types(void *arg, struct err *err)
-{
-    struct answers *a = arg;
-
-    return yarn_resource_types(a->client, &a->types, err);
-}
-
-static int cluster_facts_ask_nodes(void *arg, struct err *err)
-{
-    struct answers *a = arg;
-
-    return yarn_nodes(a->client, NULL, 0, &a->nodes, err);
-}
-
-static int ask_labels(void *arg, struct err *err)
-{
-    struct answers *a = arg;
-
-    return yarn_labels(a->client, &a->labels, err);
-}
-
-static int ask_queue(void *arg, struct err *err)
-{
-    struct answers *a = arg;
-
-    return facts_queue_ask(a->client, a->queue, &a->of_queue, err);
-}
-
-static int ask_acls(void *arg, struct err *err)
-{
-    struct answers *a = arg;
-
-    return yarn_queue_acls(a->client, &a->of_queue.acls, err);
-}
-
-static int ask_fresh(void *arg, struct err *err)
-{
-    struct answers *a = arg;
-
-    return yarn_new_application(a->client, &a->fresh, err);
-}
+#define ASK(name, call)                                                                            \
+    static int name(void *arg, struct err *err)                                                    \
+    {                                                                                              \
+        struct answers *a = arg;                                                                   \
+        return call;                                                                               \
+    }
+ASK(ask_types, yarn_resource_types(a->client, &a->types, err))
+ASK(ask_nodes, yarn_nodes(a->client, NULL, 0, &a->nodes, err))
+ASK(ask_labels, yarn_labels(a->client, &a->labels, err))
+ASK(ask_queue, facts_queue_ask(a->client, a->queue, &a->of_queue, err))
+ASK(ask_acls, yarn_queue_acls(a->client, &a->of_queue.acls, err))
+ASK(ask_fresh, yarn_new_application(a->client, &a->fresh, err))
 
 /* The new application's id is among the answers, because the same answer has the largest container
  * that the cluster gives. */
-static int cluster_facts_ask_all(struct loop *l, struct answers *a, struct err *err)
+static int facts_ask(struct loop *l, struct answers *a, struct err *err)
 {
-    static int (*const asks[])(void *, struct err *) = { ask_types,  cluster_facts_ask_nodes,
-                                                         ask_labels, ask_queue,
-                                                         ask_acls,   ask_fresh };
+    static int (*const asks[])(void *, struct err *) = { ask_types, ask_nodes, ask_labels,
+                                                         ask_queue, ask_acls,  ask_fresh };
 
     return group_all(l, asks, COUNT_OF(asks), a, err);
 }
 
-static int cluster_facts_read_all(const struct answers *a, struct deploy_facts *f, struct err *err)
+static int facts_read(const struct answers *a, struct deploy_facts *f, struct err *err)
 {
     int r = read_types(a->types, f, err); /* before all that has sizes in it */
 
     if (r == 0)
-        r = cluster_facts_read_nodes(a->nodes, f, err);
+        r = facts_read_nodes(a->nodes, f, err);
     if (r == 0)
         r = read_labels(a->labels, f, err);
     if (r == 0)
@@ -266,13 +235,12 @@ static int cluster_facts_read_all(const struct answers *a, struct deploy_facts *
     return 0;
 }
 
-static int cluster_facts_get(struct loop *l, struct answers *a, struct deploy_facts *f,
-                             struct err *err)
+static int facts_get(struct loop *l, struct answers *a, struct deploy_facts *f, struct err *err)
 {
-    int r = cluster_facts_ask_all(l, a, err);
+    int r = facts_ask(l, a, err);
 
     if (r == 0)
-        r = cluster_facts_read_all(a, f, err);
+        r = facts_read(a, f, err);
     a->types = rpc_free(a->types);
     a->nodes = rpc_free(a->nodes);
     a->labels = rpc_free(a->labels);
@@ -293,10 +261,10 @@ int deploy_facts_get(struct yarn_client *c, struct session *s, const char *queue
     f.user = strdup(session_user(s));
     if (!f.user)
         return err_oom(err);
-    r = cluster_facts_get(session_loop(s), &a, &f, err);
+    r = facts_get(session_loop(s), &a, &f, err);
     if (r < 0)
         return r;
-    guess(session_conf(s), &f);
+    guess_scheduler(session_conf(s), &f);
     *ret = f;
     f = (struct deploy_facts){ 0 };
     return 0;

@@ -87,11 +87,7 @@ int deploy_facts_get(struct yarn_client *c, struct session *s, const char *queue
                      struct deploy_facts *ret, struct err *err);
 void deploy_facts_done(struct deploy_facts *f); /* zero is fine */
 
-static inline void auto_deploy_facts_(struct deploy_facts *f)
-{
-    deploy_facts_done(f);
-}
-#define AUTO_DEPLOY_FACTS AUTO(deploy_facts) struct deploy_facts
+#define AUTO_DEPLOY_FACTS AUTO_DONE(deploy_facts_done) struct deploy_facts
 
 /* The place of a type in sizes, or -1. */
 int deploy_type(const struct deploy_facts *f, const char *name);

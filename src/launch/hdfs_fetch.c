@@ -3,6 +3,7 @@
  * removed. See hdfs_fetch.h. */
 #include "launch/hdfs_fetch.h"
 #include "cli/progress.h"
+#include "client/signal_watch.h"
 #include "hadoop/fs/fs.h"
 #include "launch/conf_export.h"
 #include "launch/launch_options.h"
@@ -13,7 +14,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <uv.h>
 
 #define DEPTH_MAX 100
 #define FILE_MODE 0700 /* as a NodeManager leaves them: a program can be run */
@@ -302,60 +302,10 @@ static int count_list(void *arg, const char *key, struct spec_files *files, bool
 /* ---- Ctrl-C ---- */
 
 /* `run` leaves signals alone until there is a job; half a copy must not stay behind. */
-struct watch {
-    uv_signal_t signals[2];
-    struct fiber *fiber;
-    unsigned open;
-};
-
-static void fetch_on_signal(uv_signal_t *h, int signum)
+static void fetch_on_signal(void *arg, int number)
 {
-    struct watch *w = h->data;
-
-    (void)signum;
-    fiber_cancel(w->fiber);
-}
-
-static void fetch_on_closed(uv_handle_t *h)
-{
-    struct watch *w = h->data;
-
-    if (--w->open == 0)
-        free(w);
-}
-
-/* The struct is freed by the last handle that closes: libuv needs them until then. */
-static struct watch *watch_stop(struct watch *w)
-{
-    unsigned n = w ? w->open : 0;
-
-    if (w && n == 0)
-        free(w);
-    for (unsigned i = 0; i < n; i++)
-        uv_close((uv_handle_t *)&w->signals[i], fetch_on_closed);
-    return NULL;
-}
-
-static int watch_start(struct loop *l, struct watch **ret, struct err *err)
-{
-    static const int wanted[] = { SIGINT, SIGTERM };
-    struct watch *w = calloc(1, sizeof(*w));
-    int r = 0;
-
-    if (!w)
-        return err_oom(err);
-    w->fiber = fiber_self(l);
-    *ret = w;
-    for (size_t i = 0; r == 0 && i < COUNT_OF(wanted); i++) {
-        r = uv_signal_init(loop_uv(l), &w->signals[i]);
-        if (r < 0)
-            break;
-        w->open++;
-        w->signals[i].data = w;
-        uv_unref((uv_handle_t *)&w->signals[i]);
-        r = uv_signal_start(&w->signals[i], fetch_on_signal, wanted[i]);
-    }
-    return r < 0 ? err_code(err, r, "watch for signals") : 0;
+    (void)number;
+    fiber_cancel(arg);
 }
 
 /* ---- all files ---- */
@@ -382,14 +332,16 @@ int fetch_files(struct session *session, struct spec *s, const struct job_dir *d
 {
     AUTO_FREE char *dir = path_join(d->path, JOBS_FETCHED);
     struct fetch f = { .dir = dir };
-    struct watch *w = NULL;
+    static const int wanted[] = { SIGINT, SIGTERM, 0 };
+    struct signal_watch *w = NULL;
     int r;
 
     if (!remote_file(s))
         return 0;
     if (!dir)
         return err_oom(err);
-    r = watch_start(session_loop(session), &w, err);
+    r = signal_watch_start(session_loop(session), wanted, fetch_on_signal,
+                           fiber_self(session_loop(session)), &w, err);
     if (r == 0)
         r = open_set(&f, session, err);
     if (r == 0)
@@ -397,7 +349,7 @@ int fetch_files(struct session *session, struct spec *s, const struct job_dir *d
     fiber_shield(session_loop(session), true);
     fs_set_free(f.set);
     fiber_shield(session_loop(session), false);
-    watch_stop(w);
+    (void)signal_watch_stop(w);
     return r == -ECANCELED ? err_set(err, r, "interrupted") : r;
 }
 

@@ -389,7 +389,7 @@ static int check_things(struct checking *c)
 }
 
 /* The same command of several roles is looked at once. */
-static bool check_named_before(const struct spec *s, size_t at)
+static bool command_seen_before(const struct spec *s, size_t at)
 {
     for (size_t i = 0; i < at; i++)
         if (s->roles[i].command.n == 0 && s->roles[at].command.n == 0 && s->roles[i].count > 0)
@@ -407,7 +407,7 @@ int check_local(const struct spec *s, const struct check_machine *m, struct spec
     for (size_t i = 0; r == 0 && i < s->n_roles; i++) {
         c.role = &s->roles[i];
         r = check_things(&c);
-        if (r == 0 && !check_named_before(s, i))
+        if (r == 0 && !command_seen_before(s, i))
             r = machine_check_command(&c);
     }
     earlier_bad = c.bad;

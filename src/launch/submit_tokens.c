@@ -78,7 +78,9 @@ int deploy_places(const struct spec *s, const char *base, struct strs *ret, stru
 
 /* ---- tokens ---- */
 
-int deploy_renewer(struct session *s, char **ret, struct err *err)
+/* Whom tokens are to be renewed by: the ResourceManager's principal, as Hadoop's clients build it.
+ * *ret is the caller's. -ENODATA when the configuration names none. Contacts nobody. */
+static int deploy_renewer(struct session *s, char **ret, struct err *err)
 {
     AUTO_HOSTS rms = { 0 };
     int r = conf_resourcemanagers(session_conf(s), RM_CLIENT, &rms, err);

@@ -58,10 +58,6 @@ int deploy_keytab_warn(const char *file, unsigned mode, unsigned qops, char **re
 int deploy_keytab_sign_in(struct session *s, const struct deploy_keytab *k, char **ret_principal,
                           struct err *err);
 
-/* Whom tokens are to be renewed by: the ResourceManager's principal, as Hadoop's clients build it.
- * *ret is the caller's. -ENODATA when the configuration names none. Contacts nobody. */
-int deploy_renewer(struct session *s, char **ret, struct err *err);
-
 enum deploy_look {
     DEPLOY_LOOK,  /* changes nothing: asks the NameNode whether we may write there */
     DEPLOY_PROBE, /* at the submit: also makes an empty file and removes it again */

@@ -2,8 +2,10 @@
  * a job is cleaned of control characters on its way. See format.h. */
 #include "terminal/format.h"
 #include "base/str.h"
+#include "loop/loop.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -28,26 +30,21 @@ const char *format_span(int64_t ms, char out[FORMAT_SPAN])
     return out;
 }
 
-static bool local_time(int64_t ms, struct tm *ret)
+int format_age(const json_t *status, struct buf *out)
 {
-    time_t seconds = (time_t)(ms / 1000);
+    int64_t created = json_int_or(status, "created", 0);
+    int64_t ended = json_int_or(status, "ended", loop_wall());
+    char span[FORMAT_SPAN];
 
-    return ms > 0 && localtime_r(&seconds, ret);
-}
-
-const char *format_when(int64_t ms, char out[FORMAT_WHEN])
-{
-    struct tm tm;
-
-    if (!local_time(ms, &tm) || strftime(out, FORMAT_WHEN, "%Y-%m-%d %H:%M", &tm) == 0)
-        snprintf(out, FORMAT_WHEN, "-");
-    return out;
+    return buf_add_str(out, format_span(created > 0 ? ended - created : -1, span));
 }
 
 const char *format_clock(int64_t ms, char out[FORMAT_WHEN])
 {
+    time_t seconds = (time_t)(ms / 1000);
     struct tm tm;
-    size_t n = local_time(ms, &tm) ? strftime(out, FORMAT_WHEN, "%H:%M:%S", &tm) : 0;
+    size_t n =
+        ms > 0 && localtime_r(&seconds, &tm) ? strftime(out, FORMAT_WHEN, "%H:%M:%S", &tm) : 0;
 
     if (n > 0)
         snprintf(out + n, FORMAT_WHEN - n, ".%03d", (int)(ms % 1000));
@@ -113,6 +110,20 @@ int format_clean(struct buf *out, const char *s)
         return -ENOMEM;
     str_clean(clean, n, s);
     return buf_add_str(out, clean);
+}
+
+int format_print(struct buf *out, const char *fmt, ...)
+{
+    AUTO_FREE char *text = NULL;
+    va_list ap;
+    int n;
+
+    va_start(ap, fmt);
+    n = vasprintf(&text, fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        text = NULL;
+    return text ? format_clean(out, text) : -ENOMEM;
 }
 
 bool format_failed(const json_t *status)

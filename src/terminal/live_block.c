@@ -135,9 +135,7 @@ static int put_metrics(struct block *b, const char *role)
         {
             if (r < 0 || n++ == METRICS)
                 return r;
-            r = buf_add_str(&b->line, "  ");
-            if (r == 0)
-                r = format_clean(&b->line, key);
+            r = format_print(&b->line, "  %s", key);
             if (r == 0 && json_is_number(value))
                 r = buf_printf(&b->line, " %.4g", json_number_value(value));
         }
@@ -194,9 +192,7 @@ static int put_waiting(struct block *b)
 
     if (!*waiting || b->live->n >= b->most)
         return 0;
-    r = buf_add_str(&b->line, "  ");
-    if (r == 0)
-        r = format_clean(&b->line, waiting);
+    r = format_print(&b->line, "  %s", waiting);
     return r < 0 ? r : live_end_line(b, "\033[2m");
 }
 

@@ -111,7 +111,9 @@ static int chunk_for(struct screen *s, enum piece_stream to, size_t n, struct ch
     return 0;
 }
 
-int screen_put(struct screen *s, enum piece_stream to, const void *p, size_t n)
+/* Hands over bytes (whole lines) to be written. Never waits. The error of an earlier write, or 0;
+ * EXIT_OUTPUT_GONE when nobody reads standard output any more. */
+static int screen_put(struct screen *s, enum piece_stream to, const void *p, size_t n)
 {
     struct chunk *c;
 

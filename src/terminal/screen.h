@@ -26,9 +26,6 @@ int screen_new(const struct screen_options *o, struct screen **ret, struct err *
 struct screen *screen_free(struct screen *s);
 AUTO_DEFINE(screen, struct screen *, screen_free);
 
-/* Hands over bytes (whole lines) to be written. Never waits. The error of an earlier write, or 0;
- * EXIT_OUTPUT_GONE when nobody reads standard output any more. */
-int screen_put(struct screen *s, enum piece_stream to, const void *p, size_t n);
 /* "ydl: …" and a newline, on standard error; cleaned. */
 int screen_note(struct screen *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Is there a block to look at, on a terminal? */

@@ -79,14 +79,9 @@ int story_cause(const json_t *status, struct buf *out)
 
     if (!json_is_object(story))
         return 0;
-    if (*task)
-        r = format_clean(out, task);
-    if (r == 0 && node)
-        r = buf_add_str(out, " on ");
-    if (r == 0 && node)
-        r = format_clean(out, node);
-    if (r == 0 && *task)
-        r = buf_add_str(out, ": ");
+    if (*task || node)
+        r = format_print(out, "%s%s%s%s", task, node ? " on " : "", node ? node : "",
+                         *task ? ": " : "");
     return r < 0 ? r : put_how(story, out);
 }
 
@@ -109,15 +104,8 @@ static int put_why(const json_t *status, struct buf *out)
 static int put_name(const json_t *status, struct buf *out)
 {
     const char *name = format_text(status, "name"), *id = format_text(status, "job");
-    int r = buf_add_str(out, *name ? "job '" : "job ");
 
-    if (r == 0 && *name)
-        r = format_clean(out, name);
-    if (r == 0 && *name)
-        r = buf_add_str(out, "' (");
-    if (r == 0)
-        r = format_clean(out, id);
-    return r == 0 && *name ? buf_add_str(out, ")") : r;
+    return *name ? format_print(out, "job '%s' (%s)", name, id) : format_print(out, "job %s", id);
 }
 
 /* Unsaved results are reported too: then the exit code is not 0. */
@@ -130,18 +118,19 @@ static int put_success(const json_t *status, struct buf *out)
 
     if (r == 0 && from > 0 && to >= from)
         r = buf_printf(out, " in %s", format_span(to - from, span));
-    if (r == 0 && *unsaved)
-        r = buf_add_str(out, ", but ");
-    return r < 0 ? r : format_clean(out, unsaved);
+    return r < 0 || !*unsaved ? r : format_print(out, ", but %s", unsaved);
 }
 
 /* "was stopped by root": a reason that begins with what was done needs no verb before it. */
 static int put_killed(const char *reason, struct buf *out)
 {
     bool verb = str_starts(reason, "stopped by ") || str_starts(reason, "killed ");
-    int r = buf_add_str(out, verb ? " was " : *reason ? " was killed: " : " was killed");
 
-    return r < 0 ? r : format_clean(out, reason);
+    return format_print(out, "%s%s",
+                        verb      ? " was "
+                        : *reason ? " was killed: "
+                                  : " was killed",
+                        reason);
 }
 
 /* The state of a job that has not ended. */
@@ -209,10 +198,8 @@ static int story_put_lines(const char *lines, struct buf *out)
 
 static int put_hint(const char *hint, struct buf *out)
 {
-    int r = *hint ? buf_add_str(out, "  hint: ") : 0;
+    int r = *hint ? format_print(out, "  hint: %s", hint) : 0;
 
-    if (r == 0)
-        r = format_clean(out, hint);
     return r == 0 && *hint ? buf_add_u8(out, '\n') : r;
 }
 

@@ -169,10 +169,3 @@ int pieces_next(struct pieces *s, struct piece *ret, struct err *err)
     s->p.offset += s->p.n;
     return 1;
 }
-
-int pieces_end(const struct pieces *s, struct err *err)
-{
-    if (s->left == 0 && s->in.len == s->eaten)
-        return 0;
-    return err_set(err, -EPROTO, "the master's stream ended in the middle of a line");
-}

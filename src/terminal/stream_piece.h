@@ -47,18 +47,12 @@ struct pieces {
 void pieces_init(struct pieces *s);
 void pieces_done(struct pieces *s);
 
-static inline void auto_pieces_(struct pieces *s)
-{
-    pieces_done(s);
-}
-#define AUTO_PIECES AUTO(pieces) struct pieces /* = { 0 }; then pieces_init() */
+#define AUTO_PIECES AUTO_DONE(pieces_done) struct pieces /* = { 0 }; then pieces_init() */
 
 /* Adds bytes from the stream. Take what is there with pieces_next() before more are added. */
 int pieces_feed(struct pieces *s, const void *p, size_t n, struct err *err);
 /* 1 and the next piece, or 0 when more bytes are needed. */
 int pieces_next(struct pieces *s, struct piece *ret, struct err *err);
-/* The stream has ended: -EPROTO when it ended inside a piece. */
-int pieces_end(const struct pieces *s, struct err *err);
 
 /* Takes "worker:12" apart; false when it is no task's name. *ret_role is the length of the role. */
 bool piece_task(const char *name, size_t *ret_role, uint32_t *ret_rank);

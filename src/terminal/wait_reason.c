@@ -50,11 +50,7 @@ static int waiting_add_roles(const json_t *roles, struct buf *out)
     json_array_foreach(roles, i, role)
     {
         if (r == 0)
-            r = buf_add_str(out, i ? "; " : ": ");
-        if (r == 0)
-            r = format_clean(out, format_text(role, "name"));
-        if (r == 0)
-            r = buf_add_u8(out, ' ');
+            r = format_print(out, "%s%s ", i ? "; " : ": ", format_text(role, "name"));
         if (r == 0)
             r = format_states(json_object_get(role, "states"), out);
     }
@@ -77,9 +73,7 @@ int waiting_line(const json_t *status, int64_t waited, struct buf *out)
     if (r == 0)
         r = waiting_add_roles(roles, out);
     if (r == 0 && *why)
-        r = buf_add_str(out, "; ");
-    if (r == 0 && *why)
-        r = format_clean(out, why);
+        r = format_print(out, "; %s", why);
     return r < 0 ? r : buf_printf(out, " (%s)", format_span(waited, span));
 }
 

@@ -1,7 +1,6 @@
 /* cache_list_verb.c - `ydl cache list`: what is kept on the cluster. */
-#include "cli/table.h"
+#include "cli/doc.h"
 #include "cmd/cache/cache_stores.h"
-#include "cmd/fs/fs_show.h"
 
 #define HASH_SHOWN 12 /* digits, which no two of one user's files will share */
 
@@ -11,90 +10,55 @@ struct args {
 
 #define AT(field) offsetof(struct args, field)
 
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    { "staging", 0, CLI_TEXT, AT(staging), STORE_STAGING, "DIR", STORE_STAGING_HELP },
-    { 0 },
-};
+static int put_hash(const json_t *v, struct buf *out)
+{
+    return buf_printf(out, "%.*s", HASH_SHOWN, json_string_value(json_object_get(v, "hash")));
+}
 
+static int put_users(const json_t *v, struct buf *out)
+{
+    const json_t *users = json_object_get(v, "users");
+    int r = json_array_size(users) ? 0 : buf_add_str(out, "-");
+
+    for (size_t i = 0; r == 0 && i < json_array_size(users); i++)
+        r = buf_printf(out, "%s%s", i ? " " : "", json_string_value(json_array_get(users, i)));
+    return r;
+}
+
+/* clang-format off */
 static const struct table_column columns[] = {
-    { "NAME", false }, { "SIZE", true }, { "LAST USED", false }, { "HASH", false },
-    { "USED BY", false },
+    { "NAME",      false, "{name}" },
+    { "SIZE",      true,  "{size|size}" },
+    { "LAST USED", false, "{used_ms|when}" },
+    { "HASH",      false, .put = put_hash },
+    { "USED BY",   false, .put = put_users },
 };
 /* clang-format on */
 
-static int cache_list_verb_add_row(struct table *t, const struct cache_entry *e, struct err *err)
-{
-    char size[STR_SIZE_MAX], when[SHOW_TIME];
-    AUTO_BUF users = { .max = MIB };
-
-    for (size_t i = 0; i < e->users.n; i++)
-        if (buf_printf(&users, "%s%s", i ? " " : "", e->users.v[i]) < 0)
-            return err_oom(err);
-    table_cell(t, "%s", e->name);
-    table_cell(t, "%s", str_size(e->size, size));
-    table_cell(t, "%s", show_time(e->used, when));
-    table_cell(t, "%.*s", HASH_SHOWN, e->hash);
-    table_cell(t, "%s", users.len && buf_text(&users) ? (const char *)users.data : "-");
-    return 0;
-}
-
-static int cache_list_verb_print_text(const struct cache_entries *all, struct err *err)
-{
-    AUTO_TABLE t = { 0 };
-    int r = 0;
-
-    table_begin(&t, stdout, columns, COUNT_OF(columns));
-    for (size_t i = 0; r == 0 && i < all->n; i++)
-        r = cache_list_verb_add_row(&t, &all->v[i], err);
-    return r < 0 ? r : table_end(&t, err);
-}
-
-static int cache_list_verb_print_json(const struct cache_entries *all, struct err *err)
-{
-    AUTO_JSON *list = json_array();
-    AUTO_JSON *v = NULL;
-    int r;
-
-    for (size_t i = 0; list && i < all->n; i++)
-        if (json_array_append_new(list, store_entry(&all->v[i])) < 0)
-            return err_oom(err);
-    r = json_make(&v, err, "{s:o}", "entries", take(list));
-    return r < 0 ? r : json_print(stdout, v, err);
-}
-
-static int cache_list_verb_work(struct store *s, struct err *err)
+static int list_cached(struct store *s, struct err *err)
 {
     AUTO_CACHE_ENTRIES all = { 0 };
+    AUTO_JSON *list = NULL;
     int r = cache_list(s->cache, &s->alive, &all, err);
 
+    if (r == 0)
+        r = store_entries(&all, &list, err);
     if (r < 0)
         return r;
-    return s->x->globals->json ? cache_list_verb_print_json(&all, err)
-                               : cache_list_verb_print_text(&all, err);
+    return s->x->globals->json ? doc_print(err, "{s:O}", "entries", list)
+                               : doc_table(list, columns, COUNT_OF(columns), err);
 }
 
-static int cache_list_verb_run(struct cli *c, struct err *err)
-{
-    const struct args *a = c->args;
-
-    return store_run(c, a->staging, cache_list_verb_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl cache list", "list the files, most recently used first" },
-    { "ydl cache list --json | jq '[.entries[].size] | add'", "add up their sizes in bytes" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_cache_list = {
-    .name = "list",
-    .summary = "list the files kept on the cluster",
+    .name = "list", .summary = "list the files kept on the cluster",
+    STORE_VERB(list_cached),
     .text = "Lists the files and archives uploaded for jobs, most recently used first, and the "
-            "running\n"
-            "applications that need them.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .examples = examples,
-    .run = cache_list_verb_run,
+            "running applications that need them.",
+    CLI_OPTS(struct args,
+        { "staging", 0, CLI_TEXT, AT(staging), STORE_STAGING, "DIR", STORE_STAGING_HELP }),
+    CLI_EXAMPLES({ "ydl cache list", "list the files, most recently used first" },
+                 { "ydl cache list --json | jq '[.entries[].size] | add'",
+                   "add up their sizes in bytes" }),
 };
+/* clang-format on */

@@ -1,4 +1,5 @@
 /* cache_prune_verb.c - `ydl cache prune`: what nobody needs any more. */
+#include "cli/doc.h"
 #include "cmd/cache/cache_stores.h"
 
 #include <inttypes.h>
@@ -12,41 +13,24 @@ struct args {
 
 #define AT(field) offsetof(struct args, field)
 
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    { "older",   0,   CLI_MS,   AT(older),   "30d",         "TIME",
-      "remove files that were not used for TIME" },
-    { "all",     'a', CLI_FLAG, AT(all),     NULL,          NULL,
-      "remove all files that no running application needs" },
-    { "dry-run", 'n', CLI_FLAG, AT(dry_run), NULL,          NULL,
-      "only print what would be removed" },
-    { "staging", 0,   CLI_TEXT, AT(staging), STORE_STAGING, "DIR", STORE_STAGING_HELP },
-    { 0 },
-};
-/* clang-format on */
-
-static int64_t limit(const struct args *a)
+static int64_t prune_before(const struct args *a)
 {
     return a->all ? INT64_MAX : (int64_t)time(NULL) * 1000 - a->older;
 }
 
-static int cache_prune_verb_print_json(const struct cache_entries *gone, uint64_t bytes,
-                                       size_t jobs, bool dry, struct err *err)
+static int print_pruned_json(const struct cache_entries *gone, uint64_t bytes, size_t jobs,
+                             bool dry, struct err *err)
 {
-    AUTO_JSON *list = json_array();
-    AUTO_JSON *v = NULL;
-    int r;
+    json_t *list = NULL;
+    int r = store_entries(gone, &list, err);
 
-    for (size_t i = 0; list && i < gone->n; i++)
-        if (json_array_append_new(list, store_entry(&gone->v[i])) < 0)
-            return err_oom(err);
-    r = json_make(&v, err, "{s:o, s:I, s:I, s:b}", "removed", take(list), "bytes",
-                  (json_int_t)bytes, "jobs", (json_int_t)jobs, "dry_run", dry);
-    return r < 0 ? r : json_print(stdout, v, err);
+    return r < 0 ? r
+                 : doc_print(err, "{s:o, s:I, s:I, s:b}", "removed", list, "bytes",
+                             (json_int_t)bytes, "jobs", (json_int_t)jobs, "dry_run", dry);
 }
 
-static int cache_prune_verb_print_text(const struct cache_entries *gone, uint64_t bytes,
-                                       size_t jobs, bool dry, struct err *err)
+static int print_pruned_text(const struct cache_entries *gone, uint64_t bytes, size_t jobs,
+                             bool dry, struct err *err)
 {
     char size[STR_SIZE_MAX], name[256];
 
@@ -62,7 +46,7 @@ static int cache_prune_verb_print_text(const struct cache_entries *gone, uint64_
     return fflush(stdout) < 0 || ferror(stdout) ? err_sys(err, "write the output") : 0;
 }
 
-static int cache_prune_verb_work(struct store *s, struct err *err)
+static int prune_cache(struct store *s, struct err *err)
 {
     const struct args *a = store_args(s);
     AUTO_CACHE_ENTRIES gone = { 0 };
@@ -71,39 +55,33 @@ static int cache_prune_verb_work(struct store *s, struct err *err)
     int r = a->dry_run ? 0 : app_dirs_sweep(s->fs, s->base, &s->alive, &jobs, err);
 
     if (r == 0)
-        r = cache_prune(s->cache, &s->alive, limit(a), a->dry_run, &gone, err);
+        r = cache_prune(s->cache, &s->alive, prune_before(a), a->dry_run, &gone, err);
     if (r < 0)
         return r;
     for (size_t i = 0; i < gone.n; i++)
         bytes += gone.v[i].size;
-    return s->x->globals->json ? cache_prune_verb_print_json(&gone, bytes, jobs, a->dry_run, err)
-                               : cache_prune_verb_print_text(&gone, bytes, jobs, a->dry_run, err);
+    return s->x->globals->json ? print_pruned_json(&gone, bytes, jobs, a->dry_run, err)
+                               : print_pruned_text(&gone, bytes, jobs, a->dry_run, err);
 }
 
-static int cache_prune_verb_run(struct cli *c, struct err *err)
-{
-    const struct args *a = c->args;
-
-    return store_run(c, a->staging, cache_prune_verb_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl cache prune", "remove files that were not used for 30 days" },
-    { "ydl cache prune --older 7d --dry-run", "print what was not used for a week" },
-    { "ydl cache prune --all", "remove everything; the next job uploads its files again" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_cache_prune = {
-    .name = "prune",
-    .summary = "remove unused files from the cluster",
-    .text =
-        "Removes files and archives that were uploaded for jobs and not used for a while, and "
-        "what\n"
-        "ended applications left in the staging directory. Files that a running application needs\n"
-        "are kept, even with --all, and so are those that a submission in progress may rely on.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .examples = examples,
-    .run = cache_prune_verb_run,
+    .name = "prune", .summary = "remove unused files from the cluster",
+    STORE_VERB(prune_cache),
+    .text = "Removes files and archives that were uploaded for jobs and not used for a while, and "
+            "what ended applications left in the staging directory. Files that a running "
+            "application needs are kept, even with --all, and so are those that a submission in "
+            "progress may rely on.",
+    CLI_OPTS(struct args,
+        { "older", 0, CLI_MS, AT(older), "30d", "TIME",
+          "remove files that were not used for TIME" },
+        { "all", 'a', CLI_FLAG, AT(all), NULL, NULL,
+          "remove all files that no running application needs" },
+        { "dry-run", 'n', CLI_FLAG, AT(dry_run), NULL, NULL, "only print what would be removed" },
+        { "staging", 0, CLI_TEXT, AT(staging), STORE_STAGING, "DIR", STORE_STAGING_HELP }),
+    CLI_EXAMPLES({ "ydl cache prune", "remove files that were not used for 30 days" },
+                 { "ydl cache prune --older 7d --dry-run", "print what was not used for a week" },
+                 { "ydl cache prune --all",
+                   "remove everything; the next job uploads its files again" }),
 };
+/* clang-format on */

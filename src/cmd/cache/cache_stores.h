@@ -19,8 +19,10 @@ struct store {
 
 typedef int store_fn(struct store *s, struct err *err);
 
-/* Runs fn() with the cache below `staging`; returns its result. */
-int store_run(const struct cli *c, const char *staging, store_fn *fn, struct err *err);
+/* The verbs' `run`: calls their function with the cache below --staging, which is the first member
+ * of their arguments. */
+int store_run(struct cli *c, struct err *err);
+#define STORE_VERB(fn) .run = store_run, .work = CLI_WORK(store_fn, fn)
 
 /* The arguments of the running verb. */
 static inline const void *store_args(const struct store *s)
@@ -28,8 +30,8 @@ static inline const void *store_args(const struct store *s)
     return s->x->cli->args;
 }
 
-/* {hash, name, size, used_ms, users: [application…]}. The caller's; NULL when out of memory. */
-json_t *store_entry(const struct cache_entry *e);
+/* A list of {hash, name, size, used_ms, users: [application…]}. *ret is the caller's. */
+int store_entries(const struct cache_entries *all, json_t **ret, struct err *err);
 
 #define STORE_STAGING ".ydl" /* in the home directory */
 #define STORE_STAGING_HELP "directory of jobs on the cluster"

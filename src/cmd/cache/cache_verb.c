@@ -4,28 +4,23 @@
 
 static const struct cli_verb *const subs[] = { &verb_cache_list, &verb_cache_prune, NULL };
 
-static const struct cli_section sections[] = {
-    { "FILES",
-      "~/.ydl/cache/HASH/NAME\tOn the cluster, in your home directory or in --staging: a file by\n"
-      "the SHA-256 of its content. Its modification time never changes, because NodeManagers\n"
-      "identify their copies by it; that of the directory HASH is the time of the last use.\n"
-      "~/.ydl/jobs/APPLICATION/uses\tThe files that a running application needs.\n"
-      "~/.cache/ydl/hashes\tOn this machine ($XDG_CACHE_HOME/ydl/hashes): hashes of files that\n"
-      "were uploaded before, so that unchanged files are not read again. It may be deleted." },
-    { "JSON OUTPUT",
-      "list\tentries: hash, name, size, used_ms, and users, the running applications that need "
-      "it.\n"
-      "prune\tremoved, with the same keys; bytes, their sum; jobs, the number of directories of\n"
-      "ended applications that were removed; dry_run." },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_cache = {
-    .name = "cache",
-    .summary = "manage the files uploaded for jobs",
-    .text = "Files and archives uploaded for jobs are kept on the cluster by content, so that they "
-            "are\n"
-            "uploaded only once.",
-    .subs = subs,
-    .sections = sections,
+    .name = "cache", .summary = "manage the files uploaded for jobs", .subs = subs,
+    .text = "Files and archives uploaded for jobs are kept on the cluster by content, so that "
+            "they are uploaded only once.",
+    CLI_SECTIONS(
+      { "FILES",
+        "~/.ydl/cache/HASH/NAME\tOn the cluster, in your home directory or in --staging: a file by "
+        "the SHA-256 of its content. Its modification time never changes, because NodeManagers "
+        "identify their copies by it; that of the directory HASH is the time of the last use.\n"
+        "~/.ydl/jobs/APPLICATION/uses\tThe files that a running application needs.\n"
+        "~/.cache/ydl/hashes\tOn this machine ($XDG_CACHE_HOME/ydl/hashes): hashes of files that "
+        "were uploaded before, so that unchanged files are not read again. It may be deleted." },
+      { "JSON OUTPUT",
+        "list\tentries: hash, name, size, used_ms, and users, the running applications that need "
+        "it.\n"
+        "prune\tremoved, with the same keys; bytes, their sum; jobs, the number of directories of "
+        "ended applications that were removed; dry_run." }),
 };
+/* clang-format on */

@@ -1,4 +1,5 @@
 /* app_kill.c - `ydl cluster kill ID`: ends an application. */
+#include "cli/doc.h"
 #include "cmd/cluster/cluster.h"
 #include "cmd/cluster/cluster_report.h"
 #include "cmd/cluster/verbs.h"
@@ -8,8 +9,6 @@ static int app_kill_tell(struct cluster *k, const Yarn__ApplicationReport *a, bo
 {
     const char *state = yarn_app_state_name(a->state);
     char id[YARN_APP_ID_TEXT];
-    AUTO_JSON *v = NULL;
-    int r;
 
     yarn_app_id_text(yarn_app_id_of(a->application_id), id);
     if (!k->json) {
@@ -19,9 +18,9 @@ static int app_kill_tell(struct cluster *k, const Yarn__ApplicationReport *a, bo
             printf("%s has already ended: %s\n", id, state);
         return 0;
     }
-    r = json_make(&v, err, "{s:{s:s, s:s, s:s, s:b}}", "application", "id", id, "state", state,
-                  "final_status", yarn_final_status_name(a->final_status), "killed", (int)killed);
-    return r < 0 ? r : json_print(stdout, v, err);
+    return doc_print(err, "{s:{s:s, s:s, s:s, s:b}}", "application", "id", id, "state", state,
+                     "final_status", yarn_final_status_name(a->final_status), "killed",
+                     (int)killed);
 }
 
 static int app_kill_work(struct cluster *k, struct err *err)
@@ -52,24 +51,11 @@ static int app_kill_work(struct cluster *k, struct err *err)
                          after->report->state == YARN__APPLICATION_STATE__APP_KILLED, err);
 }
 
-static int app_kill_run(struct cli *c, struct err *err)
-{
-    return cluster_run(c, app_kill_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl cluster kill application_1794718682665_0075", "kill an application" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_cluster_kill = {
-    .name = "kill",
-    .summary = "kill an application",
+    .name = "kill", .summary = "kill an application", .operands = "ID", .least = 1, .most = 1,
+    .ask = "Which application?", CLUSTER_VERB(app_kill_work),
     .text = "Kills an application at once and waits until it has ended.",
-    .operands = "ID",
-    .least = 1,
-    .most = 1,
-    .examples = examples,
-    .ask = "Which application?",
-    .run = app_kill_run,
+    CLI_EXAMPLES({ "ydl cluster kill application_1794718682665_0075", "kill an application" }),
 };
+/* clang-format on */

@@ -1,4 +1,5 @@
 /* app_move.c - `ydl cluster move ID QUEUE`: an application into another queue. */
+#include "cli/doc.h"
 #include "cmd/cluster/cluster.h"
 #include "cmd/cluster/cluster_report.h"
 #include "cmd/cluster/verbs.h"
@@ -8,7 +9,6 @@ static int app_move_work(struct cluster *k, struct err *err)
     const char *queue = k->x->cli->operands[1];
     struct yarn_app_id id;
     char text[YARN_APP_ID_TEXT];
-    AUTO_JSON *v = NULL;
     int r = cluster_app_id(k->x->cli->operands[0], &id, err);
 
     if (r == 0)
@@ -22,27 +22,14 @@ static int app_move_work(struct cluster *k, struct err *err)
         printf("moved %s to queue '%s'\n", text, queue);
         return 0;
     }
-    r = json_make(&v, err, "{s:{s:s, s:o}}", "application", "id", text, "queue", json_text(queue));
-    return r < 0 ? r : json_print(stdout, v, err);
+    return doc_print(err, "{s:{s:s, s:o}}", "application", "id", text, "queue", json_text(queue));
 }
 
-static int app_move_run(struct cli *c, struct err *err)
-{
-    return cluster_run(c, app_move_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl cluster move application_1794718682665_0075 prod",
-      "move an application to the queue prod" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_cluster_move = {
-    .name = "move",
-    .summary = "move an application to another queue",
-    .operands = "ID QUEUE",
-    .least = 2,
-    .most = 2,
-    .examples = examples,
-    .run = app_move_run,
+    .name = "move", .summary = "move an application to another queue", .operands = "ID QUEUE",
+    .least = 2, .most = 2, CLUSTER_VERB(app_move_work),
+    CLI_EXAMPLES({ "ydl cluster move application_1794718682665_0075 prod",
+                   "move an application to the queue prod" }),
 };
+/* clang-format on */

@@ -7,28 +7,22 @@
 
 #define NEAR_QUEUES 4096
 
-struct job {
-    cluster_fn *fn;
-};
-
-static int cluster_run_job(struct connection *x, void *arg, struct err *err)
+static int cluster_work(struct connection *x, void *arg, struct err *err)
 {
-    const struct job *j = arg;
     struct cluster k = { .x = x, .json = x->globals->json };
     AUTO_YARN_CLIENT *yarn = NULL;
     int r = yarn_client_new(x->session, &yarn, err);
 
+    (void)arg;
     if (r < 0)
         return r;
     k.yarn = yarn;
-    return j->fn(&k, err);
+    return ((cluster_fn *)x->cli->verb->work)(&k, err);
 }
 
-int cluster_run(const struct cli *c, cluster_fn *fn, struct err *err)
+int cluster_run(struct cli *c, struct err *err)
 {
-    struct job j = { .fn = fn };
-
-    return connect_run(c, CONNECT_CONFIGURED, cluster_run_job, &j, err);
+    return connect_run(c, CONNECT_CONFIGURED, cluster_work, NULL, err);
 }
 
 int cluster_app_id(const char *text, struct yarn_app_id *ret, struct err *err)
@@ -85,45 +79,32 @@ static const struct cli_verb *const subs[] = {
     &verb_cluster_queues, &verb_cluster_registry, NULL,
 };
 
-static const struct cli_example examples[] = {
-    { "ydl cluster info", "show whether the cluster is up, and how busy it is" },
-    { "ydl cluster apps --user $USER", "list your running applications" },
-    { 0 },
-};
-
-static const struct cli_section sections[] = {
-    { "JSON OUTPUT",
-      "A resource is an object: memory_mb, vcores, and others, an object with the amount of each\n"
-      "further type by its name, as yarn.io/gpu. Times are milliseconds since 1970, or\n"
-      "null.\n\n"
-      "info\tresourcemanager (id, host, port, version_at_least), nodes (running, lost, unhealthy,\n"
-      "decommissioning, decommissioned, rebooted, shut_down), used and total (resources), queues\n"
-      "(their number), applications (running, waiting).\n"
-      "nodes\tnodes: a list of objects with id, host, port, rack, state, containers, used, total,\n"
-      "labels, http, health, health_ms.\n"
-      "queues\tqueue: an object with name, path, state, capacity, max_capacity and used in "
-      "percent\n"
-      "(null where the scheduler has none), running, waiting, labels, default_label, and "
-      "children,\n"
-      "a list of such objects.\n"
-      "apps\tapplications: a list of objects with id, name, type, user, queue, state,\n"
-      "final_status, progress in percent, submitted_ms, started_ms, finished_ms, containers, "
-      "used,\n"
-      "tags, tracking_url.\n"
-      "app\tapplication: the same with diagnostics, priority, label, host, rpc_port, unmanaged,\n"
-      "memory_mb_seconds, vcore_seconds, and attempts: a list of objects with id, state, host,\n"
-      "container, tracking_url, diagnostics, started_ms, finished_ms.\n"
-      "kill\tapplication: id, state, final_status, killed (by this command).\n"
-      "move\tapplication: id, queue.\n"
-      "registry\tpath, record (as stored, or null), below (a list of names)." },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_cluster = {
-    .name = "cluster",
-    .summary = "show the YARN cluster: nodes, queues, applications",
-    .text = "Shows the YARN cluster as its ResourceManager sees it, and manages applications.",
+    .name = "cluster", .summary = "show the YARN cluster: nodes, queues, applications",
     .subs = subs,
-    .examples = examples,
-    .sections = sections,
+    .text = "Shows the YARN cluster as its ResourceManager sees it, and manages applications.",
+    CLI_EXAMPLES({ "ydl cluster info", "show whether the cluster is up, and how busy it is" },
+                 { "ydl cluster apps --user $USER", "list your running applications" }),
+    CLI_SECTIONS({ "JSON OUTPUT",
+        "A resource is an object: memory_mb, vcores, and others, an object with the amount of each "
+        "further type by its name, as yarn.io/gpu. Times are milliseconds since 1970, or null.\n\n"
+        "info\tresourcemanager (id, host, port, version_at_least), nodes (running, lost, "
+        "unhealthy, decommissioning, decommissioned, rebooted, shut_down), used and total "
+        "(resources), queues (their number), applications (running, waiting).\n"
+        "nodes\tnodes: a list of objects with id, host, port, rack, state, containers, used, "
+        "total, labels, http, health, health_ms.\n"
+        "queues\tqueue: an object with name, path, state, capacity, max_capacity and used in "
+        "percent (null where the scheduler has none), running, waiting, labels, default_label, and "
+        "children, a list of such objects.\n"
+        "apps\tapplications: a list of objects with id, name, type, user, queue, state, "
+        "final_status, progress in percent, submitted_ms, started_ms, finished_ms, containers, "
+        "used, tags, tracking_url.\n"
+        "app\tapplication: the same with diagnostics, priority, label, host, rpc_port, unmanaged, "
+        "memory_mb_seconds, vcore_seconds, and attempts: a list of objects with id, state, host, "
+        "container, tracking_url, diagnostics, started_ms, finished_ms.\n"
+        "kill\tapplication: id, state, final_status, killed (by this command).\n"
+        "move\tapplication: id, queue.\n"
+        "registry\tpath, record (as stored, or null), below (a list of names)." }),
 };
+/* clang-format on */

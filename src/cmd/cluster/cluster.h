@@ -13,8 +13,9 @@ struct cluster {
 
 typedef int cluster_fn(struct cluster *k, struct err *err);
 
-/* Runs fn() with a client; nobody was contacted yet. Returns its result. */
-int cluster_run(const struct cli *c, cluster_fn *fn, struct err *err);
+/* The verbs' `run`: calls their function with a client; nobody was contacted yet. */
+int cluster_run(struct cli *c, struct err *err);
+#define CLUSTER_VERB(fn) .run = cluster_run, .work = CLI_WORK(cluster_fn, fn)
 
 /* The arguments of the running verb. */
 static inline const void *cluster_args(const struct cluster *k)

@@ -1,4 +1,5 @@
 /* cluster_registry.c - `ydl cluster registry [PATH]`: what stands in YARN's registry. */
+#include "cli/doc.h"
 #include "cmd/cluster/cluster.h"
 #include "cmd/cluster/verbs.h"
 #include "hadoop/registry/registry.h"
@@ -100,11 +101,8 @@ static void cluster_registry_print_text(const struct look *k)
 
 static int cluster_registry_print_json(const struct look *k, struct err *err)
 {
-    AUTO_JSON *v = NULL;
-    int r = json_make(&v, err, "{s:o, s:O?, s:o}", "path", json_text(k->path), "record", k->record,
-                      "below", json_texts(k->below.v, k->below.n));
-
-    return r < 0 ? r : json_print(stdout, v, err);
+    return doc_print(err, "{s:o, s:O?, s:o}", "path", json_text(k->path), "record", k->record,
+                     "below", json_texts(k->below.v, k->below.n));
 }
 
 static int cluster_registry_work(struct connection *x, void *arg, struct err *err)
@@ -132,21 +130,14 @@ static int cluster_registry_run(struct cli *c, struct err *err)
     return connect_run(c, CONNECT_CONFIGURED, cluster_registry_work, NULL, err);
 }
 
-static const struct cli_example examples[] = {
-    { "ydl cluster registry", "list your jobs in the registry" },
-    { "ydl cluster registry /users/alice/services/ydl/mnist",
-      "show where the API and page of a job are" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_cluster_registry = {
-    .name = "registry",
-    .summary = "show entries of YARN's registry",
-    .operands = "[PATH]",
-    .most = 1,
+    .name = "registry", .summary = "show entries of YARN's registry", .operands = "[PATH]",
+    .most = 1, .run = cluster_registry_run,
     .text = "Shows the record at a path of YARN's registry, and the names below it. The default "
-            "PATH is\n"
-            "that of your jobs.",
-    .examples = examples,
-    .run = cluster_registry_run,
+            "PATH is that of your jobs.",
+    CLI_EXAMPLES({ "ydl cluster registry", "list your jobs in the registry" },
+                 { "ydl cluster registry /users/alice/services/ydl/mnist",
+                   "show where the API and page of a job are" }),
 };
+/* clang-format on */

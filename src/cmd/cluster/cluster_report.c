@@ -6,31 +6,11 @@
  * document. */
 #include "cmd/cluster/cluster_report.h"
 #include "base/str.h"
+#include "loop/loop.h"
 
 #include <stdio.h>
-#include <string.h>
-#include <time.h>
 
 /* ---- texts ---- */
-
-const char *fact_memory(int64_t mb, char out[FACT_SIZE])
-{
-    char text[STR_SIZE_MAX];
-
-    snprintf(out, FACT_SIZE, "%s", str_size(mb > 0 ? (uint64_t)mb * MIB : 0, text));
-    return out;
-}
-
-const char *fact_when(int64_t ms, char out[FACT_TIME])
-{
-    time_t seconds = (time_t)(ms / 1000);
-    struct tm tm;
-
-    if (ms <= 0 || !localtime_r(&seconds, &tm) ||
-        strftime(out, FACT_TIME, "%Y-%m-%d %H:%M", &tm) == 0)
-        snprintf(out, FACT_TIME, "-");
-    return out;
-}
 
 const char *fact_span(int64_t from, int64_t to, int64_t now, char out[FACT_SPAN])
 {
@@ -46,19 +26,25 @@ const char *fact_span(int64_t from, int64_t to, int64_t now, char out[FACT_SPAN]
     return out;
 }
 
-const char *fact_join(char *const *v, size_t n, char *out, size_t cap)
+int fact_put_span(const json_t *v, struct buf *out)
 {
-    size_t at = 0;
+    char text[FACT_SPAN];
 
-    snprintf(out, cap, "-");
-    for (size_t i = 0; i < n && at < cap; i++)
-        at += (size_t)snprintf(out + at, cap - at, "%s%s", i ? "," : "", v[i]);
-    return out;
+    return buf_add_str(out, fact_span(json_int_or(v, "started_ms", 0),
+                                      json_int_or(v, "finished_ms", 0), loop_wall(), text));
+}
+
+bool fact_ended(const json_t *app)
+{
+    const char *state = json_string_value(json_object_get(app, "state"));
+
+    return str_eq(state, "FINISHED") || str_eq(state, "FAILED") || str_eq(state, "KILLED");
 }
 
 /* ---- JSON ---- */
 
-json_t *fact_time(int64_t ms)
+/* null for 0 */
+static json_t *fact_time(int64_t ms)
 {
     return ms > 0 ? json_integer(ms) : json_null();
 }

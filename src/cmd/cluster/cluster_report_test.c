@@ -89,27 +89,6 @@ static void times_are_short(void **state)
         assert_string_equal(fact_span(rows[i].from, rows[i].to, rows[i].now, out), rows[i].text);
 }
 
-static void lists_are_joined_and_cut(void **state)
-{
-    char a[] = "gpu", b[] = "fast";
-    char *const v[] = { a, b };
-    char out[32], little[6];
-
-    (void)state;
-    assert_string_equal(fact_join(v, 2, out, sizeof(out)), "gpu,fast");
-    assert_string_equal(fact_join(v, 0, out, sizeof(out)), "-");
-    assert_string_equal(fact_join(v, 2, little, sizeof(little)), "gpu,f");
-}
-
-static void memory_is_in_units_for_people(void **state)
-{
-    char out[FACT_SIZE];
-
-    (void)state;
-    assert_string_equal(fact_memory(1536, out), "1.5 GB");
-    assert_string_equal(fact_memory(-1, out), "0 B");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -117,8 +96,6 @@ int main(void)
         cmocka_unit_test(an_absent_resource_is_nothing_of_everything),
         cmocka_unit_test(nodes_are_added_up_by_type_and_never_overflow),
         cmocka_unit_test(times_are_short),
-        cmocka_unit_test(lists_are_joined_and_cut),
-        cmocka_unit_test(memory_is_in_units_for_people),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,6 @@
 /* info.c - `ydl cluster info`: the cluster on one page. */
+#include "base/str.h"
+#include "cli/doc.h"
 #include "cmd/cluster/cluster.h"
 #include "cmd/cluster/cluster_report.h"
 #include "cmd/cluster/totals.h"
@@ -68,14 +70,14 @@ static const char *version_of(const struct answers *a)
     return a->metrics->metrics->has_num_decommissioning_nms ? "3.3" : NULL;
 }
 
-static int info_print_json(const struct answers *a, const struct totals *t, struct err *err)
+static int info_json(const struct answers *a, const struct totals *t, json_t **ret, struct err *err)
 {
     const struct rpc_address *rm = rpc_service_address(yarn_client_service(a->k->yarn));
     const Yarn__ClusterMetrics *m = a->metrics->metrics;
     const Yarn__QueueStatistics *s = a->root->info->statistics;
-    AUTO_JSON *v = NULL;
-    int r = json_make(
-        &v, err,
+
+    return json_make(
+        ret, err,
         "{s:{s:o, s:o, s:i, s:o}, s:{s:i, s:i, s:i, s:i, s:i, s:i, s:i}, s:o, s:o, s:I, "
         "s:{s:o, s:o}}",
         "resourcemanager", "id", json_text(rm->id), "host", json_text(rm->host), "port", rm->port,
@@ -87,80 +89,84 @@ static int info_print_json(const struct answers *a, const struct totals *t, stru
         (json_int_t)count_leaves(a->root), "applications", "running",
         s ? json_integer(s->num_apps_running) : json_null(), "waiting",
         s ? json_integer(s->num_apps_pending) : json_null());
-
-    return r < 0 ? r : json_print(stdout, v, err);
 }
 
-static void print_nodes(const Yarn__ClusterMetrics *m)
+static int put_rm(const json_t *v, struct buf *out)
 {
-    const struct {
-        const char *what;
-        int n;
-    } more[] = {
-        { "lost", m->num_lost_nms },
-        { "unhealthy", m->num_unhealthy_nms },
-        { "decommissioning", m->num_decommissioning_nms },
-        { "decommissioned", m->num_decommissioned_nms },
-        { "rebooted", m->num_rebooted_nms },
-        { "shut down", m->num_shutdown_nms },
-    };
+    const json_t *rm = json_object_get(v, "resourcemanager");
+    bool named = json_is_string(json_object_get(rm, "id"));
+    int r = named ? doc_text(rm, "{id} at ", out) : 0;
 
-    printf("%-16s %d running", "nodes", (int)m->num_active_nms);
-    for (size_t i = 0; i < COUNT_OF(more); i++)
-        if (more[i].n > 0)
-            printf(", %d %s", more[i].n, more[i].what);
-    printf("\n");
+    if (r >= 0)
+        r = doc_text(rm, named ? "{host}:{port}, active" : "{host}:{port}", out);
+    if (r >= 0 && json_is_string(json_object_get(rm, "version_at_least")))
+        r = doc_text(rm, ", Hadoop {version_at_least} or newer", out);
+    return r;
 }
 
-static void info_print_text(const struct answers *a, const struct totals *t)
+static int put_nodes(const json_t *v, struct buf *out)
 {
-    const struct rpc_address *rm = rpc_service_address(yarn_client_service(a->k->yarn));
-    const Yarn__QueueStatistics *s = a->root->info->statistics;
-    const char *version = version_of(a);
+    const json_t *nodes = json_object_get(v, "nodes"), *n;
+    const char *key;
+    int r = 0;
 
-    printf("%-16s %s%s%s:%d%s%s%s%s\n", "ResourceManager", rm->id ? rm->id : "",
-           rm->id ? " at " : "", rm->host, rm->port, rm->id ? ", active" : "",
-           version ? ", Hadoop " : "", version ? version : "", version ? " or newer" : "");
-    print_nodes(a->metrics->metrics);
+    json_object_foreach((json_t *)nodes, key, n)
+    {
+        bool first = out->len == 0;
+
+        if (r == 0 && (first || json_integer_value(n) > 0))
+            r = buf_printf(out, "%s%lld %s", first ? "" : ", ", (long long)json_integer_value(n),
+                           str_eq(key, "shut_down") ? "shut down" : key);
+    }
+    return r;
+}
+
+/* clang-format off */
+static const struct table_column lines[] = {
+    { "ResourceManager", .put = put_rm },
+    { "nodes",           .put = put_nodes },
+    { "memory",          .text = "{used.memory_mb|mb} of {total.memory_mb|mb} used" },
+    { "cores",           .text = "{used.vcores} of {total.vcores} used" },
+};
+static const struct table_column more_lines[] = {
+    { "queues",          .text = "{queues}" },
+    { "applications",    .text = "{applications.running} running, {applications.waiting} waiting" },
+};
+/* clang-format on */
+
+static int info_print(const json_t *v, const struct totals *t, struct err *err)
+{
+    static const struct doc_layout layout = { 0, 16 };
+    int r = doc_sheet(v, &layout, lines, COUNT_OF(lines), err);
+
     totals_print(t);
-    printf("%-16s %zu\n", "queues", count_leaves(a->root));
-    if (s)
-        printf("%-16s %lld running, %lld waiting\n", "applications", (long long)s->num_apps_running,
-               (long long)s->num_apps_pending);
+    return r < 0 ? r : doc_sheet(v, &layout, more_lines, COUNT_OF(more_lines), err);
 }
 
 static int info_work(struct cluster *k, struct err *err)
 {
     struct answers a = { .k = k };
     AUTO_TOTALS t = { 0 };
+    AUTO_JSON *v = NULL;
     int r = info_ask(&a, err);
 
     for (size_t i = 0; r == 0 && i < a.nodes->n_nodes; i++)
         r = totals_add(&t, a.nodes->nodes[i]->used, a.nodes->nodes[i]->capability, err);
-    if (r == 0 && k->json)
-        r = info_print_json(&a, &t, err);
-    else if (r == 0)
-        info_print_text(&a, &t);
+    if (r == 0)
+        r = info_json(&a, &t, &v, err);
+    if (r == 0)
+        r = k->json ? json_print(stdout, v, err) : info_print(v, &t, err);
     info_forget(&a);
     return r;
 }
 
-static int info_run(struct cli *c, struct err *err)
-{
-    return cluster_run(c, info_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl cluster info --json | jq .total.memory_mb", "print the memory of all nodes" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_cluster_info = {
-    .name = "info",
-    .summary = "show the cluster at a glance",
-    .text =
-        "Shows the active ResourceManager, the number of nodes in each state, how much of their\n"
-        "memory, cores and other resources is in use, and the number of queues and applications.",
-    .examples = examples,
-    .run = info_run,
+    .name = "info", .summary = "show the cluster at a glance", CLUSTER_VERB(info_work),
+    .text = "Shows the active ResourceManager, the number of nodes in each state, how much of "
+            "their memory, cores and other resources is in use, and the number of queues and "
+            "applications.",
+    CLI_EXAMPLES({ "ydl cluster info --json | jq .total.memory_mb",
+                   "print the memory of all nodes" }),
 };
+/* clang-format on */

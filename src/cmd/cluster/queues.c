@@ -1,5 +1,5 @@
 /* queues.c - `ydl cluster queues`: the tree of queues. */
-#include "cli/table.h"
+#include "cli/doc.h"
 #include "cmd/cluster/cluster.h"
 #include "cmd/cluster/cluster_report.h"
 #include "cmd/cluster/verbs.h"
@@ -8,8 +8,14 @@
 
 /* clang-format off */
 static const struct table_column columns[] = {
-    { "QUEUE",   false }, { "STATE",   false }, { "CAPACITY", true  }, { "MOST",   true  },
-    { "USED",    true  }, { "RUNNING", true  }, { "WAITING",  true  }, { "LABELS", false },
+    { "QUEUE",    false, "{name}" },
+    { "STATE",    false, "{state}" },
+    { "CAPACITY", true,  "{capacity|percent}" },
+    { "MOST",     true,  "{max_capacity|percent}" },
+    { "USED",     true,  "{used|percent}" },
+    { "RUNNING",  true,  "{running}" },
+    { "WAITING",  true,  "{waiting}" },
+    { "LABELS",   false, "{labels}" },
 };
 /* clang-format on */
 
@@ -27,43 +33,22 @@ static const char *state_of(const Yarn__QueueInfo *q)
     }
 }
 
-/* A share as the RM sends it: -1, or nothing, where the scheduler has none. */
-static bool queues_is_share(bool has, float share)
-{
-    return has && share >= 0 && share < 1e6F;
-}
-
-static void add_share(struct table *t, bool has, float share)
-{
-    if (queues_is_share(has, share))
-        table_cell(t, "%.1f %%", (double)share * 100);
-    else
-        table_cell(t, "-");
-}
-
-static void add_rows(struct table *t, const struct yarn_queue *q, unsigned level)
-{
-    const Yarn__QueueInfo *i = q->info;
-    const Yarn__QueueStatistics *s = i->statistics;
-    char labels[256];
-
-    table_cell(t, "%*s%s", (int)(2 * level), "", i->queue_name);
-    table_cell(t, "%s", state_of(i));
-    add_share(t, i->has_capacity, i->capacity);
-    add_share(t, i->has_maximum_capacity, i->maximum_capacity);
-    add_share(t, i->has_current_capacity, i->current_capacity);
-    table_cell(t, "%lld", s ? (long long)s->num_apps_running : 0);
-    table_cell(t, "%lld", s ? (long long)s->num_apps_pending : 0);
-    table_cell(t, "%s",
-               fact_join((char *const *)i->accessible_node_labels, i->n_accessible_node_labels,
-                         labels, sizeof(labels)));
-    for (size_t n = 0; n < q->n; n++)
-        add_rows(t, &q->children[n], level + 1);
-}
-
+/* As the RM sends it: -1, or nothing, where the scheduler has none. */
 static json_t *share(bool has, float v)
 {
-    return queues_is_share(has, v) ? json_real((double)v * 100) : json_null();
+    return has && v >= 0 && v < 1e6F ? json_real((double)v * 100) : json_null();
+}
+
+static int add_rows(struct table *t, const json_t *v, int level, struct err *err)
+{
+    const json_t *children = json_object_get(v, "children");
+    int r;
+
+    table_cell(t, "%*s%s", 2 * level, "", json_string_value(json_object_get(v, "name")));
+    r = doc_row(t, v, err);
+    for (size_t i = 0; r == 0 && i < json_array_size(children); i++)
+        r = add_rows(t, json_array_get(children, i), level + 1, err);
+    return r;
 }
 
 /* `above` is the path of the queue it is in, or NULL: before 3.4 the RM does not send it. */
@@ -111,33 +96,22 @@ static int queues_work(struct cluster *k, struct err *err)
         return cluster_check_queue(k, name, false, err);
     if (r < 0)
         return r;
-    if (k->json) {
-        r = json_make(&v, err, "{s:o}", "queue", make_json(q, NULL));
-        return r < 0 ? r : json_print(stdout, v, err);
-    }
+    v = make_json(q, NULL);
+    if (!v)
+        return err_oom(err);
+    if (k->json)
+        return doc_print(err, "{s:O}", "queue", v);
     table_begin(&t, stdout, columns, COUNT_OF(columns));
-    add_rows(&t, q, 0);
-    return table_end(&t, err);
+    r = add_rows(&t, v, 0, err);
+    return r < 0 ? r : table_end(&t, err);
 }
 
-static int queues_run(struct cli *c, struct err *err)
-{
-    return cluster_run(c, queues_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl cluster queues root.prod", "show one queue and those below it" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_cluster_queues = {
-    .name = "queues",
-    .summary = "show the tree of queues",
-    .text =
-        "Shows the queues: their share of the queue above, the maximum they may take, how much of\n"
-        "their share is in use, their applications, and the node labels they may use.",
-    .operands = "[QUEUE]",
-    .most = 1,
-    .examples = examples,
-    .run = queues_run,
+    .name = "queues", .summary = "show the tree of queues", .operands = "[QUEUE]", .most = 1,
+    CLUSTER_VERB(queues_work),
+    .text = "Shows the queues: their share of the queue above, the maximum they may take, how "
+            "much of their share is in use, their applications, and the node labels they may use.",
+    CLI_EXAMPLES({ "ydl cluster queues root.prod", "show one queue and those below it" }),
 };
+/* clang-format on */

@@ -5,12 +5,12 @@
  * TOTALS_MORE types are left out, so that nothing it says can make us grow without end. */
 #include "cmd/cluster/totals.h"
 #include "base/str.h"
-#include "cmd/cluster/cluster_report.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Numbers of a server: a sum that does not fit is as large as can be. */
-static void totals_do_add(int64_t *sum, int64_t n)
+static void add_bounded(int64_t *sum, int64_t n)
 {
     if (__builtin_add_overflow(*sum, n, sum))
         *sum = n > 0 ? INT64_MAX : INT64_MIN;
@@ -46,7 +46,7 @@ static int totals_add_more(struct totals *t, const Yarn__Resource *r, int half, 
         if (!amount && t->n_more < TOTALS_MORE)
             return err_oom(err);
         if (amount)
-            totals_do_add(&amount[half], r->values[i]->value);
+            add_bounded(&amount[half], r->values[i]->value);
     }
     return 0;
 }
@@ -58,8 +58,8 @@ int totals_add(struct totals *t, const Yarn__Resource *used, const Yarn__Resourc
     int r = 0;
 
     for (int half = 0; half < 2 && r == 0; half++) {
-        totals_do_add(&t->memory_mb[half], yarn_memory(both[half]));
-        totals_do_add(&t->vcores[half], yarn_vcores(both[half]));
+        add_bounded(&t->memory_mb[half], yarn_memory(both[half]));
+        add_bounded(&t->vcores[half], yarn_vcores(both[half]));
         r = totals_add_more(t, both[half], half, err);
     }
     return r;
@@ -74,11 +74,8 @@ void totals_done(struct totals *t)
 
 void totals_print(const struct totals *t)
 {
-    char used[FACT_SIZE], there[FACT_SIZE], name[256];
+    char name[256];
 
-    printf("%-16s %s of %s used\n", "memory", fact_memory(t->memory_mb[0], used),
-           fact_memory(t->memory_mb[1], there));
-    printf("%-16s %lld of %lld used\n", "cores", (long long)t->vcores[0], (long long)t->vcores[1]);
     for (size_t i = 0; i < t->n_more; i++) {
         str_clean(name, sizeof(name), t->more[i].name);
         printf("%-16s %lld of %lld used\n", name, (long long)t->more[i].amount[0],

@@ -18,13 +18,9 @@ struct totals {
 int totals_add(struct totals *t, const Yarn__Resource *used, const Yarn__Resource *there,
                struct err *err);
 void totals_done(struct totals *t); /* zero is fine */
-static inline void auto_totals_(struct totals *t)
-{
-    totals_done(t);
-}
-#define AUTO_TOTALS AUTO(totals) struct totals
+#define AUTO_TOTALS AUTO_DONE(totals_done) struct totals
 
-/* A line for each type on standard output. */
+/* A line on standard output for each type besides memory and cores. */
 void totals_print(const struct totals *t);
 /* One half as a resource, see cluster_report.h; the caller's, NULL when out of memory. */
 json_t *totals_json(const struct totals *t, bool used);

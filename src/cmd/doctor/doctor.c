@@ -9,12 +9,6 @@ struct args {
 };
 
 /* clang-format off */
-static const struct cli_opt opts[] = {
-    { "queue", 0, CLI_TEXT, offsetof(struct args, queue), "default", "NAME",
-      "queue to check" },
-    { 0 },
-};
-
 /* A check that fails takes away what it stands for: see check_conf, check_rm, check_nn. */
 const struct check doctor_checks[] = {
     { "configuration",   0,                   check_conf,
@@ -86,46 +80,42 @@ static int doctor_run(struct cli *c, struct err *err)
     return connect_run(c, CONNECT_ANYHOW, examine, c->args, err);
 }
 
-static const struct cli_example examples[] = {
-    { "ydl doctor", "check everything that a job needs" },
-    { "ydl doctor --queue prod --json | jq '.checks[] | select(.level == \"failed\")'",
-      "print the failed checks for a script" },
-    { 0 },
-};
-
-static const struct cli_section sections[] = {
-    { "CHECKS",
-      "configuration\tThe directory, its files, and missing settings.\n"
-      "identity\tThe user, the Kerberos principal and the ticket's lifetime, tokens.\n"
-      "ResourceManager, NameNode\tWhether they answer, which one is active, the round-trip time.\n"
-      "nodes\tRunning, lost and unhealthy NodeManagers.\n"
-      "queue\tWhether it exists, accepts your applications, and has room for a container.\n"
-      "HDFS space\tFree space, safe mode, missing blocks.\n"
-      "HDFS files\tWhether a small file in the home directory can be written, read back and\n"
-      "deleted, and whether its DataNodes can be reached.\n"
-      "clocks\tWhether the clocks of the servers agree with this machine's: the NameNode's by the\n"
-      "time of that file, the ResourceManager's by the date in a token that is cancelled at once.\n"
-      "versions\tVersions of ydl, and of the servers as far as their answers reveal them." },
-    { "EXIT STATUS",
-      "0 if nothing failed; warnings do not count. Otherwise the code of the first failure, see\n"
-      "ydl(1): 69 if a server is unreachable, 77 if there is no valid ticket, 2 if the\n"
-      "configuration is wrong, and so on." },
-    { "JSON OUTPUT", "healthy\tTrue if nothing failed.\n"
-                     "exit\tThe exit status.\n"
-                     "checks\tA list of objects: check, level (ok, warning or failed), text, and\n"
-                     "advice or null." },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_doctor = {
-    .name = "doctor",
-    .summary = "check this machine and the cluster",
-    .text = "Checks everything a job needs, one thing after the other, and prints for each whether "
-            "it is\n"
-            "in order and, if not, what to do about it. Skips checks that depend on a failed one.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .examples = examples,
-    .sections = sections,
-    .run = doctor_run,
+    .name = "doctor", .summary = "check this machine and the cluster", .run = doctor_run,
+    .text = "Checks everything a job needs, one thing after the other, and prints for each "
+            "whether it is in order and, if not, what to do about it. Skips checks that depend on "
+            "a failed one.",
+    CLI_OPTS(struct args,
+        { "queue", 0, CLI_TEXT, offsetof(struct args, queue), "default", "NAME",
+          "queue to check" }),
+    CLI_EXAMPLES(
+        { "ydl doctor", "check everything that a job needs" },
+        { "ydl doctor --queue prod --json | jq '.checks[] | select(.level == \"failed\")'",
+          "print the failed checks for a script" }),
+    CLI_SECTIONS(
+      { "CHECKS",
+        "configuration\tThe directory, its files, and missing settings.\n"
+        "identity\tThe user, the Kerberos principal and the ticket's lifetime, tokens.\n"
+        "ResourceManager, NameNode\tWhether they answer, which one is active, the round-trip "
+        "time.\n"
+        "nodes\tRunning, lost and unhealthy NodeManagers.\n"
+        "queue\tWhether it exists, accepts your applications, and has room for a container.\n"
+        "HDFS space\tFree space, safe mode, missing blocks.\n"
+        "HDFS files\tWhether a small file in the home directory can be written, read back and "
+        "deleted, and whether its DataNodes can be reached.\n"
+        "clocks\tWhether the clocks of the servers agree with this machine's: the NameNode's by "
+        "the time of that file, the ResourceManager's by the date in a token that is cancelled at "
+        "once.\n"
+        "versions\tVersions of ydl, and of the servers as far as their answers reveal them." },
+      { "EXIT STATUS",
+        "0 if nothing failed; warnings do not count. Otherwise the code of the first failure, see "
+        "ydl(1): 69 if a server is unreachable, 77 if there is no valid ticket, 2 if the "
+        "configuration is wrong, and so on." },
+      { "JSON OUTPUT",
+        "healthy\tTrue if nothing failed.\n"
+        "exit\tThe exit status.\n"
+        "checks\tA list of objects: check, level (ok, warning or failed), text, and "
+        "advice or null." }),
 };
+/* clang-format on */

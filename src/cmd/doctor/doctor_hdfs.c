@@ -90,8 +90,7 @@ static int step_read(struct trial *t, struct err *err)
     return 0;
 }
 
-static int doctor_hdfs_dial(struct trial *t, const Hdfs__DatanodeId *id, bool by_name,
-                            struct err *err)
+static int dial_datanode(struct trial *t, const Hdfs__DatanodeId *id, bool by_name, struct err *err)
 {
     struct loop *l = t->d->x->loop;
     AUTO_SOCK *s = NULL;
@@ -100,8 +99,7 @@ static int doctor_hdfs_dial(struct trial *t, const Hdfs__DatanodeId *id, bool by
                         loop_in(l, DIAL_MS), &s, err);
 }
 
-static int doctor_hdfs_find_block(struct trial *t, Hdfs__GetBlockLocationsResponse **ret,
-                                  struct err *err)
+static int find_block(struct trial *t, Hdfs__GetBlockLocationsResponse **ret, struct err *err)
 {
     Hdfs__GetBlockLocationsRequest request = HDFS__GET_BLOCK_LOCATIONS_REQUEST__INIT;
     AUTO_RPC_SERVICE *nn = NULL;
@@ -119,7 +117,7 @@ static int step_dial(struct trial *t, struct err *err)
     const struct conf *conf = session_conf(t->d->x->session);
     const Hdfs__LocatedBlock *b;
     bool by_name = false;
-    int r = doctor_hdfs_find_block(t, &answer, err);
+    int r = find_block(t, &answer, err);
 
     if (r < 0)
         return r;
@@ -128,7 +126,7 @@ static int step_dial(struct trial *t, struct err *err)
     (void)conf_bool(conf, "dfs.client.use.datanode.hostname", &by_name, NULL);
     b = answer->locations->blocks[0];
     for (size_t i = 0; i < b->n_locations; i++) {
-        r = doctor_hdfs_dial(t, b->locations[i]->id, by_name, err);
+        r = dial_datanode(t, b->locations[i]->id, by_name, err);
         if (r < 0)
             return err_wrap(err, r, "DataNode %zu of %zu", i + 1, b->n_locations);
     }

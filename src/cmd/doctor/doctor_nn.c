@@ -5,7 +5,8 @@
 
 #define FULL_PERCENT 95
 
-int nn_default_hosts(const struct doctor *d, struct hosts *ret, struct err *err)
+/* Its addresses; -EOPNOTSUPP when the default file system is not HDFS. *ret is the caller's. */
+static int nn_default_hosts(const struct doctor *d, struct hosts *ret, struct err *err)
 {
     AUTO_FS_PATH home = { 0 };
     const struct session *s = d->x->session;

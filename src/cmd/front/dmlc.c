@@ -136,13 +136,6 @@ static int dmlc_translate(const struct front_ask *a, struct front_call *c, struc
     return r < 0 ? r : dmlc_command(a, &a->args->command, dmlc_files_of(&f, cache), c);
 }
 
-static const struct cli_example examples[] = {
-    { "dmlc-yarn.py -hip 192.168.1.1 -n 1 -s 1 python imagenet.py",
-      "a worker and a server on YARN, with the scheduler on this machine" },
-    { "dmlc-yarn -n 4 -mem 2048 ./xgboost mushroom.conf", "four workers of a rabit program" },
-    { 0 },
-};
-
 static const struct front_verb only = {
     .cli = { .opts = options, .operands = "COMMAND…", .complete = CLI_FILES },
     .habits = LEGACY_ARGPARSE,
@@ -151,25 +144,27 @@ static const struct front_verb only = {
 };
 static const char *const aliases[] = { "dmlc-yarn.py", "dmlc_yarn.py", NULL };
 
+/* clang-format off */
 const struct front front_dmlc = {
     .program = {
         .name = "dmlc-yarn",
         .summary = "run a distributed program on YARN, like dmlc-core's dmlc_yarn.py",
-        .text =
-            "Runs workers, and with -s parameter servers and a scheduler, of a program that uses\n"
-            "ps-lite, MXNet or rabit. The scheduler runs on this machine; a rabit tracker runs in the\n"
-            "cluster. Jobs run on YARN unless --on or $YDL_ON says\n"
-            "otherwise.\n\n"
-            "Options may stand anywhere on the line, also after the command; unknown options are\n"
-            "passed to the command. Put -- before the command to pass all its words to it. The exit\n"
-            "status is the job's.\n\n"
-            "A failed task is restarted on another node, and its node is not used again, unless the\n"
-            "node was lost or the container preempted. In a job with servers, all tasks are\n"
-            "restarted.",
-        .aliases = aliases,
-        .self = &only.cli,
-        .examples = examples,
-        .globals = common_opts,
+        .globals = common_opts, .self = &only.cli, .aliases = aliases,
+        .text = "Runs workers, and with -s parameter servers and a scheduler, of a program that "
+                "uses ps-lite, MXNet or rabit. The scheduler runs on this machine; a rabit "
+                "tracker runs in the cluster. Jobs run on YARN unless --on or $YDL_ON says "
+                "otherwise.\n\n"
+                "Options may stand anywhere on the line, also after the command; unknown options "
+                "are passed to the command. Put -- before the command to pass all its words to "
+                "it. The exit status is the job's.\n\n"
+                "A failed task is restarted on another node, and its node is not used again, "
+                "unless the node was lost or the container preempted. In a job with servers, all "
+                "tasks are restarted.",
+        CLI_EXAMPLES({ "dmlc-yarn.py -hip 192.168.1.1 -n 1 -s 1 python imagenet.py",
+                       "a worker and a server on YARN, with the scheduler on this machine" },
+                     { "dmlc-yarn -n 4 -mem 2048 ./xgboost mushroom.conf",
+                       "four workers of a rabit program" }),
         .sections = front_sections,
     },
 };
+/* clang-format on */

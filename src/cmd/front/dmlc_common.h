@@ -82,10 +82,6 @@ void dmlc_native(const struct front_ask *a, struct front_call *c);
 /* The values of an option as --files, split at `seps`; CLI_USAGE for one that is not there. */
 int dmlc_files(const struct front_ask *a, const char *option, const char *seps,
                struct front_call *c, struct err *err);
-/* --ship-libcxx DIR: the C++ library of this machine for the tasks. */
-int dmlc_libcxx(const struct front_ask *a, struct front_call *c, struct err *err);
-/* --jobname, or the name that they made up: "DMLC[nworker=2,nsever=1]:python". */
-void dmlc_name(const struct front_ask *a, const struct dmlc *f, struct front_call *c);
 
 /* Options that dmlc-yarn and dmlc-submit call by names of their own. */
 struct dmlc_options {

@@ -254,7 +254,8 @@ int dmlc_files(const struct front_ask *a, const char *option, const char *seps,
     return r;
 }
 
-int dmlc_libcxx(const struct front_ask *a, struct front_call *c, struct err *err)
+/* --ship-libcxx DIR: the C++ library of this machine for the tasks. */
+static int dmlc_libcxx(const struct front_ask *a, struct front_call *c, struct err *err)
 {
     const char *dir = front_value(a, "--ship-libcxx"), *path = front_env(a, "LD_LIBRARY_PATH");
     AUTO_FREE char *file = dir ? path_join(dir, "libstdc++.so.6") : NULL;
@@ -269,7 +270,8 @@ int dmlc_libcxx(const struct front_ask *a, struct front_call *c, struct err *err
 }
 
 /* Their misspelling: scripts look for it. */
-void dmlc_name(const struct front_ask *a, const struct dmlc *f, struct front_call *c)
+/* --jobname, or the name that they made up: "DMLC[nworker=2,nsever=1]:python". */
+static void dmlc_name(const struct front_ask *a, const struct dmlc *f, struct front_call *c)
 {
     const char *said_name = front_value(a, "--jobname");
     AUTO_FREE char *base = path_base(a->args->command.n ? a->args->command.v[0] : "");

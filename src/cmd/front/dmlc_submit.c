@@ -243,14 +243,6 @@ static int dmlc_submit_translate(const struct front_ask *a, struct front_call *c
     return r < 0 ? r : dmlc_command(a, &command, dmlc_files_of(&f, cache), c);
 }
 
-static const struct cli_example examples[] = {
-    { "dmlc-submit --cluster yarn --num-workers 2 --num-servers 1 python train.py",
-      "two workers and a server on YARN, with the scheduler on this machine" },
-    { "dmlc-submit --cluster local --num-workers 4 ./xgboost mushroom.conf",
-      "four workers of a rabit program on this machine" },
-    { 0 },
-};
-
 static const struct front_verb only = {
     .cli = { .opts = options, .operands = "COMMAND…", .complete = CLI_FILES },
     .habits = LEGACY_ARGPARSE,
@@ -258,20 +250,23 @@ static const struct front_verb only = {
     .translate = dmlc_submit_translate,
 };
 
+/* clang-format off */
 const struct front front_submit = {
     .program = {
         .name = "dmlc-submit",
         .summary = "run a distributed program on YARN or locally, like dmlc-core's dmlc-submit",
-        .text =
-            "Runs workers, and with --num-servers parameter servers and a scheduler, of a program\n"
-            "that uses ps-lite, MXNet or rabit. On YARN the scheduler runs on this machine; a rabit\n"
-            "tracker runs in the cluster.\n\n"
-            "Options may stand anywhere on the line, also after the command; unknown options are\n"
-            "passed to the command. Put -- before the command to pass all its words to it. The exit\n"
-            "status is the job's.",
-        .self = &only.cli,
-        .examples = examples,
-        .globals = common_opts,
+        .globals = common_opts, .self = &only.cli,
+        .text = "Runs workers, and with --num-servers parameter servers and a scheduler, of a "
+                "program that uses ps-lite, MXNet or rabit. On YARN the scheduler runs on this "
+                "machine; a rabit tracker runs in the cluster.\n\n"
+                "Options may stand anywhere on the line, also after the command; unknown options "
+                "are passed to the command. Put -- before the command to pass all its words to "
+                "it. The exit status is the job's.",
+        CLI_EXAMPLES({ "dmlc-submit --cluster yarn --num-workers 2 --num-servers 1 python train.py",
+                       "two workers and a server on YARN, with the scheduler on this machine" },
+                     { "dmlc-submit --cluster local --num-workers 4 ./xgboost mushroom.conf",
+                       "four workers of a rabit program on this machine" }),
         .sections = front_sections,
     },
 };
+/* clang-format on */

@@ -60,7 +60,8 @@ const struct front_verb *front_verb(const struct front *f, const char *word)
     return (const struct front_verb *)(*v ? *v : f->program.self); /* its first member */
 }
 
-struct legacy_syntax front_syntax(const struct front *f, const struct front_verb *v)
+/* Options and habits of a verb, those of every front end included. */
+static struct legacy_syntax front_syntax(const struct front *f, const struct front_verb *v)
 {
     return (struct legacy_syntax){ .own = v->cli.opts,
                                    .extra = f->program.globals,
@@ -127,7 +128,7 @@ static void apply_rows(const struct request *q, struct front_call *c)
     }
 }
 
-static int front_do_translate(const struct request *q, struct front_call *c, struct err *err)
+static int front_translate_request(const struct request *q, struct front_call *c, struct err *err)
 {
     const struct front_verb *v = q->ask.verb;
     const char *verb = str_eq(v->verb, "run") && !front_attached(&q->ask) ? "submit" : v->verb;
@@ -153,7 +154,7 @@ int front_translate(const struct front *f, char *const *words, size_t n, char *c
     if (r == 0 && (q.args.help || q.args.version || !q.ask.verb->translate))
         r = err_set(err, -EINVAL, "nothing to translate");
     if (r == 0)
-        r = front_do_translate(&q, ret, err);
+        r = front_translate_request(&q, ret, err);
     legacy_done(&q.args);
     return r;
 }
@@ -276,7 +277,7 @@ static int front_serve(struct request *q, struct err *err)
         return front_help(q->ask.front, q->ask.verb, err);
     if (q->ask.verb->act)
         return q->ask.verb->act(&q->ask, err);
-    r = front_do_translate(q, &call, err);
+    r = front_translate_request(q, &call, err);
     return r < 0 ? r : run_words(q, &call, err);
 }
 

@@ -62,8 +62,6 @@ struct front {
 const struct front_verb *front_verb(const struct front *f, const char *word);
 /* CLI_USAGE for a word that is no verb; NULL: there is no word. */
 int front_no_verb(const struct front *f, const char *word, struct err *err);
-/* Options and habits of a verb, those of every front end included. */
-struct legacy_syntax front_syntax(const struct front *f, const struct front_verb *v);
 /* Prints what `NAME --help` shows; of one verb when it has a name. */
 int front_help(const struct front *f, const struct front_verb *v, struct err *err);
 
@@ -76,11 +74,7 @@ int front_translate(const struct front *f, char *const *words, size_t n, char *c
                     struct front_call *ret, struct err *err);
 void front_call_done(struct front_call *c);
 
-static inline void auto_front_call_(struct front_call *c)
-{
-    front_call_done(c);
-}
-#define AUTO_FRONT_CALL AUTO(front_call) struct front_call /* = { 0 } */
+#define AUTO_FRONT_CALL AUTO_DONE(front_call_done) struct front_call /* = { 0 } */
 
 /* ---- for translations: what runs out of memory sets `failed`, which front.c looks at ---- */
 

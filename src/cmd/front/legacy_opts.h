@@ -60,11 +60,7 @@ int legacy_parse(const struct legacy_syntax *s, char *const *words, size_t n,
                  struct legacy_args *ret, struct err *err);
 void legacy_done(struct legacy_args *a);
 
-static inline void auto_legacy_(struct legacy_args *a)
-{
-    legacy_done(a);
-}
-#define AUTO_LEGACY AUTO(legacy) struct legacy_args /* = { 0 } */
+#define AUTO_LEGACY AUTO_DONE(legacy_done) struct legacy_args /* = { 0 } */
 
 /* ---- what was said; `name` is any spelling of a row ---- */
 

@@ -118,17 +118,6 @@ static int mx_translate(const struct front_ask *a, struct front_call *c, struct 
     return r < 0 ? r : dmlc_command(a, &command, dmlc_files_of(&f, true), c);
 }
 
-static const struct cli_example examples[] = {
-    { "ydl-mx yarn -n 2 -s 1 train.py --kv-store dist_sync", "two workers and a server on YARN" },
-    { "ydl-mx local -n 2 train.py --kv-store dist_sync",
-      "two workers and two servers on this machine" },
-    { "ydl-mx yarn -n 4 --docker-image mxnet/python --detach train.py",
-      "in a container image, detached" },
-    { "ydl-mx yarn -n 2 --native yes worker.jar --epochs 3",
-      "a Java program for workers, servers without Python" },
-    { 0 },
-};
-
 static const struct front_verb only = {
     .cli = { .opts = options, .operands = "JOB [WORD…]", .complete = CLI_FILES },
     .habits = LEGACY_JOINED,
@@ -137,22 +126,29 @@ static const struct front_verb only = {
     .translate = mx_translate,
 };
 
+/* clang-format off */
 const struct front front_mx = {
     .program = {
         .name = "ydl-mx",
         .summary = "train with MXNet on YARN or on this machine, like MXNetOnYARN",
-        .text =
-            "Runs a job with MXNet's distributed key-value store: workers, servers (as many as\n"
-            "workers, unless -s is given) and a scheduler. The first word may be the place, yarn or\n"
-            "local (default: $YDL_ON, or yarn), or the number of workers.\n\n"
-            "JOB is a script, which needs no 'python' before it, a .jar or any other program. All\n"
-            "words after it are passed to the job. On YARN, what tasks write to $YDL_OUT is saved in\n"
-            "HDFS, below /user/ME/.ydl/out/.\n\n"
-            "When a task fails, its node is not used again, unless the node was lost or the task\n"
-            "preempted, and all tasks are restarted. On YARN there are three attempts.",
-        .self = &only.cli,
-        .examples = examples,
-        .globals = common_opts,
+        .globals = common_opts, .self = &only.cli,
+        .text = "Runs a job with MXNet's distributed key-value store: workers, servers (as many "
+                "as workers, unless -s is given) and a scheduler. The first word may be the "
+                "place, yarn or local (default: $YDL_ON, or yarn), or the number of workers.\n\n"
+                "JOB is a script, which needs no 'python' before it, a .jar or any other program. "
+                "All words after it are passed to the job. On YARN, what tasks write to $YDL_OUT "
+                "is saved in HDFS, below /user/ME/.ydl/out/.\n\n"
+                "When a task fails, its node is not used again, unless the node was lost or the "
+                "task preempted, and all tasks are restarted. On YARN there are three attempts.",
+        CLI_EXAMPLES({ "ydl-mx yarn -n 2 -s 1 train.py --kv-store dist_sync",
+                       "two workers and a server on YARN" },
+                     { "ydl-mx local -n 2 train.py --kv-store dist_sync",
+                       "two workers and two servers on this machine" },
+                     { "ydl-mx yarn -n 4 --docker-image mxnet/python --detach train.py",
+                       "in a container image, detached" },
+                     { "ydl-mx yarn -n 2 --native yes worker.jar --epochs 3",
+                       "a Java program for workers, servers without Python" }),
         .sections = front_sections,
     },
 };
+/* clang-format on */

@@ -148,14 +148,6 @@ static int mxnet_launch_translate(const struct front_ask *a, struct front_call *
     return dmlc_command(a, &a->args->command, dmlc_files_of(&f, true), c);
 }
 
-static const struct cli_example examples[] = {
-    { "ydl-launch -n 2 --launcher local python train.py --kv-store dist_sync",
-      "two workers and two servers on this machine" },
-    { "ydl-launch -n 2 --launcher yarn --env-server OMP_NUM_THREADS:1 python train.py",
-      "on YARN, with a variable for the server" },
-    { 0 },
-};
-
 static const struct front_verb only = {
     .cli = { .opts = options, .operands = "COMMAND…", .complete = CLI_FILES },
     .habits = LEGACY_ARGPARSE,
@@ -163,19 +155,23 @@ static const struct front_verb only = {
     .translate = mxnet_launch_translate,
 };
 
+/* clang-format off */
 const struct front front_launch = {
     .program = {
         .name = "ydl-launch",
         .summary = "run a distributed MXNet program, like MXNet's tools/launch.py",
-        .text =
-            "Runs workers, servers and a scheduler of a program that uses MXNet's distributed\n"
-            "key-value store. On YARN the scheduler runs on this machine.\n\n"
-            "Options may stand anywhere on the line, also after the command; unknown options are\n"
-            "passed to the command. Put -- before the command to pass all its words to it. The exit\n"
-            "status is the job's.",
-        .self = &only.cli,
-        .examples = examples,
-        .globals = common_opts,
+        .globals = common_opts, .self = &only.cli,
+        .text = "Runs workers, servers and a scheduler of a program that uses MXNet's distributed "
+                "key-value store. On YARN the scheduler runs on this machine.\n\n"
+                "Options may stand anywhere on the line, also after the command; unknown options "
+                "are passed to the command. Put -- before the command to pass all its words to "
+                "it. The exit status is the job's.",
+        CLI_EXAMPLES(
+            { "ydl-launch -n 2 --launcher local python train.py --kv-store dist_sync",
+              "two workers and two servers on this machine" },
+            { "ydl-launch -n 2 --launcher yarn --env-server OMP_NUM_THREADS:1 python train.py",
+              "on YARN, with a variable for the server" }),
         .sections = front_sections,
     },
 };
+/* clang-format on */

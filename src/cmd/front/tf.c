@@ -466,32 +466,28 @@ static const struct front_verb job_verb = {
     .translate = translate_job,
 };
 
-static const struct cli_example examples[] = {
-    { "ydl-tf -job job.py -numberworkers 4 -numberps 1",
-      "five servers on YARN, and a script on this machine that uses them" },
-    { "ydl-tf -job train.py -numberworkers 2 -numberps 1 --clients workers",
-      "a client for each worker" },
-    { "ydl-tf -job train.py -numberworkers 2 -numberps 1 --servers script",
-      "a script that starts its own server" },
-    { "ydl-tf launch --num_worker 2 --num_ps 1", "servers for any number of scripts" },
-    { "ydl-tf kill --application application_1700000000000_0001", "stop them" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct front front_tf = {
     .program = {
         .name = "ydl-tf",
         .summary = "run TensorFlow servers on YARN or on this machine, like TensorFlow on YARN",
-        .text =
-            "Starts TensorFlow servers, workers and parameter servers, and a script that uses\n"
-            "them. The script runs on this machine and gets their addresses in --wk and --ps, as\n"
-            "HOST:PORT separated by commas; the job ends when the script ends, with its exit\n"
-            "status. Words after -- are passed to the script.\n\n"
-            "The servers run no Python: they use TensorFlow's library, as found in the script's\n"
-            "Python environment. With --on local, everything runs on this machine.",
-        .self = &job_verb.cli,
-        .examples = examples,
-        .globals = common_opts,
+        .globals = common_opts, .self = &job_verb.cli,
+        .text = "Starts TensorFlow servers, workers and parameter servers, and a script that uses "
+                "them. The script runs on this machine and gets their addresses in --wk and --ps, "
+                "as HOST:PORT separated by commas; the job ends when the script ends, with its "
+                "exit status. Words after -- are passed to the script.\n\n"
+                "The servers run no Python: they use TensorFlow's library, as found in the "
+                "script's Python environment. With --on local, everything runs on this machine.",
+        CLI_EXAMPLES({ "ydl-tf -job job.py -numberworkers 4 -numberps 1",
+                       "five servers on YARN, and a script on this machine that uses them" },
+                     { "ydl-tf -job train.py -numberworkers 2 -numberps 1 --clients workers",
+                       "a client for each worker" },
+                     { "ydl-tf -job train.py -numberworkers 2 -numberps 1 --servers script",
+                       "a script that starts its own server" },
+                     { "ydl-tf launch --num_worker 2 --num_ps 1",
+                       "servers for any number of scripts" },
+                     { "ydl-tf kill --application application_1700000000000_0001", "stop them" }),
         .sections = front_sections,
     },
 };
+/* clang-format on */

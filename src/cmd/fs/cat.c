@@ -18,27 +18,13 @@ static int cat_work(struct files *f, struct err *err)
     return files_each(f, f->x->cli->operands, f->x->cli->n_operands, cat_show, err);
 }
 
-static int cat_run(struct cli *c, struct err *err)
-{
-    return files_run(c, "", cat_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl fs cat /logs/today.txt | tail", "print the end of a file" },
-    { "ydl fs cat '/out/part-*' > all.csv", "concatenate files" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_fs_cat = {
-    .name = "cat",
-    .summary = "print files",
-    .text =
-        "Writes the content of files to standard output. A file that is still being written is\n"
-        "printed up to where its writer last flushed it.",
-    .operands = "PATH…",
-    .least = 1,
-    .most = CLI_ANY,
-    .examples = examples,
-    .ask = "Which file?",
-    .run = cat_run,
+    .name = "cat", .summary = "print files", .operands = "PATH…", .least = 1, .most = CLI_ANY,
+    .ask = "Which file?", FILES_VERB(cat_work, ""),
+    .text = "Writes the content of files to standard output. A file that is still being written "
+            "is printed up to where its writer last flushed it.",
+    CLI_EXAMPLES({ "ydl fs cat /logs/today.txt | tail", "print the end of a file" },
+                 { "ydl fs cat '/out/part-*' > all.csv", "concatenate files" }),
 };
+/* clang-format on */

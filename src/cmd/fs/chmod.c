@@ -7,14 +7,6 @@ struct args {
     bool recursive;
 };
 
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    { "recursive", 'R', CLI_FLAG, offsetof(struct args, recursive), NULL, NULL,
-      "change directories recursively" },
-    { 0 },
-};
-/* clang-format on */
-
 static int chmod_change(struct files *f, struct fs *fs, const struct fs_entry *e,
                         const struct mode_change *how, struct err *err)
 {
@@ -60,13 +52,8 @@ static int change_tree(struct files *f, struct fs *fs, const char *path,
     const struct fs_entry *e;
     int r = fs_list_open(fs, path, &list, err);
 
-    while (r == 0) {
-        r = fs_list_next(list, &e, err);
-        if (r <= 0)
-            break;
-        r = change_all(f, fs, e, how, err);
-        if (r < 0)
-            r = files_failed(f, path, r, err);
+    while (r == 0 && (r = fs_list_next(list, &e, err)) > 0) {
+        r = files_outcome(f, path, change_all(f, fs, e, how, err), err);
     }
     return r;
 }
@@ -98,31 +85,25 @@ static int chmod_run(struct cli *c, struct err *err)
         err_hint(err, "write it in octal (644, 1777) or like u+x,go-w or a=rX");
         return CLI_USAGE;
     }
-    return files_run(c, "changed", chmod_work, err);
+    return files_run(c, err);
 }
 
-static const struct cli_example examples[] = {
-    { "ydl fs chmod 750 /data/private", "set a mode in octal" },
-    { "ydl fs chmod -R go+rX /models", "let everybody read files and enter directories" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_fs_chmod = {
-    .name = "chmod",
-    .summary = "change permissions",
-    .text =
-        "Changes permissions. MODE is octal, or like u+x,go-w: for the owner (u), the group (g),\n"
-        "others (o) or all (a, the default), add (+), remove (-) or set (=) the permissions to "
-        "read\n"
-        "(r), write (w) and execute (x; X: only directories and files that somebody may execute\n"
-        "already), setuid and setgid (s), the sticky bit (t), or those of another class (g=u).\n\n"
-        "Put '--' before a MODE that begins with a minus.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "MODE PATH…",
-    .least = 2,
-    .most = CLI_ANY,
-    .examples = examples,
-    .ask = "Which mode and files?",
-    .run = chmod_run,
+    .name = "chmod", .summary = "change permissions", .operands = "MODE PATH…", .least = 2,
+    .most = CLI_ANY, .ask = "Which mode and files?", .run = chmod_run,
+    .work = CLI_WORK(files_fn, chmod_work), .list = "changed",
+    .text = "Changes permissions. MODE is octal, or like u+x,go-w: for the owner (u), the group "
+            "(g), others (o) or all (a, the default), add (+), remove (-) or set (=) the "
+            "permissions to read (r), write (w) and execute (x; X: only directories and files "
+            "that somebody may execute already), setuid and setgid (s), the sticky bit (t), or "
+            "those of another class (g=u).\n\n"
+            "Put '--' before a MODE that begins with a minus.",
+    CLI_OPTS(struct args,
+        { "recursive", 'R', CLI_FLAG, offsetof(struct args, recursive), NULL, NULL,
+          "change directories recursively" }),
+    CLI_EXAMPLES({ "ydl fs chmod 750 /data/private", "set a mode in octal" },
+                 { "ydl fs chmod -R go+rX /models",
+                   "let everybody read files and enter directories" }),
 };
+/* clang-format on */

@@ -15,14 +15,6 @@ struct args {
 };
 
 /* clang-format off */
-static const struct cli_opt opts[] = {
-    { "summary", 's', CLI_FLAG, offsetof(struct args, summary), NULL, NULL,
-      "print one line for each PATH, not for everything in it" },
-    { "human",   'h', CLI_FLAG, offsetof(struct args, human),   NULL, NULL,
-      "print sizes like 1.5 GB instead of bytes" },
-    { 0 },
-};
-
 static const struct table_column columns[] = {
     { "SIZE", true }, { "ON DISKS", true }, { "FILES", true }, { "PATH", false },
 };
@@ -114,12 +106,8 @@ static int count_content(const struct files_item *item, struct batch *b, struct 
     const struct fs_entry *e;
     int r = fs_list_open(item->fs, item->entry->path, &list, err);
 
-    while (r == 0) {
-        r = fs_list_next(list, &e, err);
-        if (r <= 0)
-            break;
+    while (r == 0 && (r = fs_list_next(list, &e, err)) > 0)
         r = du_add(b, item->fs, e, err);
-    }
     return r;
 }
 
@@ -150,28 +138,19 @@ static int du_work(struct files *f, struct err *err)
     return files_each_or_home(f, count_item, err);
 }
 
-static int du_run(struct cli *c, struct err *err)
-{
-    return files_run(c, "usage", du_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl fs du -h /user/me", "show what takes up space" },
-    { "ydl fs du -s -h '/data/*'", "print one line for each directory" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_fs_du = {
-    .name = "du",
-    .summary = "show how much space files take",
-    .text =
-        "Shows the size of everything in a directory, or with -s of the directory itself: bytes,\n"
-        "bytes on disk with all replicas, and the number of files. The default PATH is your home\n"
-        "directory.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "[PATH…]",
-    .most = CLI_ANY,
-    .examples = examples,
-    .run = du_run,
+    .name = "du", .summary = "show how much space files take", .operands = "[PATH…]",
+    .most = CLI_ANY, FILES_VERB(du_work, "usage"),
+    .text = "Shows the size of everything in a directory, or with -s of the directory itself: "
+            "bytes, bytes on disk with all replicas, and the number of files. The default PATH is "
+            "your home directory.",
+    CLI_OPTS(struct args,
+        { "summary", 's', CLI_FLAG, offsetof(struct args, summary), NULL, NULL,
+          "print one line for each PATH, not for everything in it" },
+        { "human", 'h', CLI_FLAG, offsetof(struct args, human), NULL, NULL,
+          "print sizes like 1.5 GB instead of bytes" }),
+    CLI_EXAMPLES({ "ydl fs du -h /user/me", "show what takes up space" },
+                 { "ydl fs du -s -h '/data/*'", "print one line for each directory" }),
 };
+/* clang-format on */

@@ -16,11 +16,6 @@
 
 /* ---- one verb ---- */
 
-struct job {
-    const char *list;
-    files_fn *fn;
-};
-
 /* Whether other operands could fare better. */
 static bool files_hopeless(struct loop *l, int r)
 {
@@ -48,18 +43,24 @@ int files_failed(struct files *f, const char *operand, int r, struct err *err)
     return stop ? FILES_STOP : 0;
 }
 
+int files_outcome(struct files *f, const char *operand, int r, struct err *err)
+{
+    return r < 0 ? files_failed(f, operand, r, err) : 0;
+}
+
 static int files_run_job(struct connection *x, void *arg, struct err *err)
 {
-    const struct job *j = arg;
+    const struct cli_verb *v = x->cli->verb;
     struct files f = { .x = x };
     int r = connect_user(x, err);
 
+    (void)arg;
     if (r == 0)
         r = fs_set_new(x->loop, x->session, &f.set, err);
     if (r < 0)
         return r;
-    doc_begin(&f.doc, x->globals->json, j->list);
-    r = j->fn(&f, err);
+    doc_begin(&f.doc, x->globals->json, v->list);
+    r = ((files_fn *)v->work)(&f, err);
     if (r < 0)
         (void)files_failed(&f, NULL, r, err);
     r = doc_end(&f.doc, err);
@@ -67,11 +68,9 @@ static int files_run_job(struct connection *x, void *arg, struct err *err)
     return r < 0 ? r : f.failed ? exit_code(f.failed) : 0;
 }
 
-int files_run(const struct cli *c, const char *list, files_fn *fn, struct err *err)
+int files_run(struct cli *c, struct err *err)
 {
-    struct job j = { .list = list, .fn = fn };
-
-    return connect_run(c, CONNECT_IF_CONFIGURED, files_run_job, &j, err);
+    return connect_run(c, CONNECT_IF_CONFIGURED, files_run_job, NULL, err);
 }
 
 /* ---- operands ---- */
@@ -139,9 +138,7 @@ static int each_of(struct files *f, const char *operand, files_item_fn *fn, stru
         return files_failed(f, operand, r, err);
     for (size_t i = 0; r == 0 && i < all.n; i++) {
         item.entry = &all.v[i];
-        r = fn(f, &item, err);
-        if (r < 0)
-            r = files_failed(f, operand, r, err);
+        r = files_outcome(f, operand, fn(f, &item, err), err);
     }
     return r;
 }

@@ -19,9 +19,11 @@ struct files {
 
 typedef int files_fn(struct files *f, struct err *err);
 
-/* Runs a verb: opens the session and the file systems, calls fn(f), ends the JSON document, whose
- * list is called `list`. Returns an exit code, or a negative errno when nothing was begun. */
-int files_run(const struct cli *c, const char *list, files_fn *fn, struct err *err);
+/* The verbs' `run`: opens the session and the file systems, calls their function, ends the JSON
+ * document with the list `key`. Returns an exit code, or a negative errno when nothing was begun.
+ */
+int files_run(struct cli *c, struct err *err);
+#define FILES_VERB(fn, key) .run = files_run, .work = CLI_WORK(files_fn, fn), .list = (key)
 
 /* Not an errno: a failure that was reported already and leaves nothing more to try. */
 #define FILES_STOP (-4098)
@@ -29,6 +31,9 @@ int files_run(const struct cli *c, const char *list, files_fn *fn, struct err *e
 /* Reports the failure of an operand. Returns 0 when the next one is worth a try, else FILES_STOP.
  * FILES_STOP itself is passed on. */
 int files_failed(struct files *f, const char *operand, int r, struct err *err);
+
+/* The same for what may have gone well: 0 then. */
+int files_outcome(struct files *f, const char *operand, int r, struct err *err);
 
 /* fs_find() for an operand; a cluster's path without a configuration is refused here. */
 int files_find(struct files *f, const char *operand, enum fs_default where, struct fs **ret,

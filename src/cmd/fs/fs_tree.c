@@ -177,10 +177,7 @@ static int fs_tree_walk(struct tree *t, const char *from, const char *to, struct
     bool empty = true;
     int r = fs_list_open(c->from, from, &list, err);
 
-    while (r == 0) {
-        r = fs_list_next(list, &e, err);
-        if (r <= 0)
-            break;
+    while (r == 0 && (r = fs_list_next(list, &e, err)) > 0) {
         empty = false;
         r = fs_tree_walk_entry(t, e, to, err);
     }

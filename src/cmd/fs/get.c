@@ -12,18 +12,6 @@ struct args {
 
 #define AT(field) offsetof(struct args, field)
 
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    { "recursive", 'r', CLI_FLAG,  AT(recursive), NULL, NULL,
-      "copy directories recursively" },
-    { "force",     'f', CLI_FLAG,  AT(force),     NULL, NULL,
-      "replace existing files" },
-    { "jobs",      'j', CLI_COUNT, AT(jobs),      "16", "N",
-      "copy up to N small files at a time" },
-    { 0 },
-};
-/* clang-format on */
-
 /* ---- to standard output ---- */
 
 static int get_on_progress(void *arg, uint64_t done)
@@ -32,7 +20,7 @@ static int get_on_progress(void *arg, uint64_t done)
     return 0;
 }
 
-static int get_print(struct files *f, const struct files_item *item, struct err *err)
+static int print_content(struct files *f, const struct files_item *item, struct err *err)
 {
     AUTO_PROGRESS *progress = NULL;
     AUTO_FS_READER *r = NULL;
@@ -46,7 +34,7 @@ static int get_print(struct files *f, const struct files_item *item, struct err 
 
 /* ---- to files ---- */
 
-static int get_get(struct copy *c, const struct target *t, const char *operand, struct err *err)
+static int get_operand(struct copy *c, const struct target *t, const char *operand, struct err *err)
 {
     AUTO_FS_ENTRIES all = { 0 };
     int r = files_expand(c->files, operand, &c->from, &all, err);
@@ -54,11 +42,10 @@ static int get_get(struct copy *c, const struct target *t, const char *operand, 
     if (r == 0 && all.n > 1 && !t->directory)
         r = err_set(err, -ENOTDIR, "'%s' matches %zu files, but '%s' is not a directory", operand,
                     all.n, t->operand);
-    for (size_t i = 0; r == 0 && i < all.n; i++) {
-        r = copy_operand(c, t, &all.v[i], target_name(operand, all.v[i].name), err);
-        if (r < 0)
-            r = files_failed(c->files, operand, r, err);
-    }
+    for (size_t i = 0; r == 0 && i < all.n; i++)
+        r = files_outcome(c->files, operand,
+                          copy_operand(c, t, &all.v[i], target_name(operand, all.v[i].name), err),
+                          err);
     return r;
 }
 
@@ -84,11 +71,8 @@ static int get_files(struct files *f, char *const *sources, size_t n, const char
     if (r < 0)
         return files_failed(f, last, r, err);
     copy.to = t.fs;
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        r = get_get(&copy, &t, sources[i], err);
-        if (r < 0)
-            r = files_failed(f, sources[i], r, err);
-    }
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = files_outcome(f, sources[i], get_operand(&copy, &t, sources[i], err), err);
     return r;
 }
 
@@ -101,38 +85,25 @@ static int get_work(struct files *f, struct err *err)
     if (strcmp(last, "-") != 0)
         return get_files(f, c->operands, n, last, err);
     f->doc.on = false; /* standard output is the files' */
-    return files_each(f, c->operands, n, get_print, err);
+    return files_each(f, c->operands, n, print_content, err);
 }
 
-static int get_run(struct cli *c, struct err *err)
-{
-    return files_run(c, "copies", get_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl fs get /models/best.bin", "copy a file to the current directory" },
-    { "ydl fs get -r '/out/run-*' results/", "copy all directories that match" },
-    { "ydl fs get /data/x.tar - | tar x", "unpack an archive while it arrives" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_fs_get = {
-    .name = "get",
-    .summary = "copy files from the cluster to this machine",
+    .name = "get", .summary = "copy files from the cluster to this machine",
+    .operands = "SOURCE… [TARGET]", .least = 1, .most = CLI_ANY, .ask = "Which file?",
+    FILES_VERB(get_work, "copies"),
     .text = "Copies files, and with -r directories, to this machine. If TARGET is a directory, "
-            "they are\n"
-            "copied into it under their own names; the default is the current directory. '-' is "
-            "standard\n"
-            "output.\n\n"
-            "Files and new directories appear under their final names only when they are complete. "
-            "A copy\n"
-            "that fails or is interrupted leaves nothing behind.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "SOURCE… [TARGET]",
-    .least = 1,
-    .most = CLI_ANY,
-    .examples = examples,
-    .ask = "Which file?",
-    .run = get_run,
+            "they are copied into it under their own names; the default is the current directory. "
+            "'-' is standard output.\n\n"
+            "Files and new directories appear under their final names only when they are "
+            "complete. A copy that fails or is interrupted leaves nothing behind.",
+    CLI_OPTS(struct args,
+        { "recursive", 'r', CLI_FLAG, AT(recursive), NULL, NULL, "copy directories recursively" },
+        { "force", 'f', CLI_FLAG, AT(force), NULL, NULL, "replace existing files" },
+        { "jobs", 'j', CLI_COUNT, AT(jobs), "16", "N", "copy up to N small files at a time" }),
+    CLI_EXAMPLES({ "ydl fs get /models/best.bin", "copy a file to the current directory" },
+                 { "ydl fs get -r '/out/run-*' results/", "copy all directories that match" },
+                 { "ydl fs get /data/x.tar - | tar x", "unpack an archive while it arrives" }),
 };
+/* clang-format on */

@@ -13,15 +13,6 @@ struct args {
 #define AT(field) offsetof(struct args, field)
 
 /* clang-format off */
-static const struct cli_opt opts[] = {
-    { "recursive", 'R', CLI_FLAG, AT(recursive), NULL, NULL, "list directories recursively" },
-    { "directory", 'd', CLI_FLAG, AT(directory), NULL, NULL,
-      "list directories themselves, not their content" },
-    { "human",     'h', CLI_FLAG, AT(human),     NULL, NULL,
-      "print sizes like 1.5 GB instead of bytes" },
-    { 0 },
-};
-
 static const struct table_column columns[] = {
     { NULL, false }, { NULL, true  }, { NULL, false }, { NULL, false },
     { NULL, true  }, { NULL, false }, { NULL, false },
@@ -44,8 +35,8 @@ static void ls_add_row(struct table *t, const struct fs_entry *e, bool human)
     table_cell(t, "%s%s%s", e->path, e->target ? " -> " : "", e->target ? e->target : "");
 }
 
-static int ls_show(struct files *f, struct fs *fs, const struct fs_entry *e, void *arg,
-                   struct err *err)
+static int show_listed(struct files *f, struct fs *fs, const struct fs_entry *e, void *arg,
+                       struct err *err)
 {
     const struct args *a = files_args(f);
 
@@ -63,16 +54,12 @@ static int list_directory(struct files *f, const struct files_item *item, struct
     const struct fs_entry *e;
     int r = fs_list_open(item->fs, item->entry->path, &list, err);
 
-    while (r == 0) {
-        r = fs_list_next(list, &e, err);
-        if (r <= 0)
-            break;
-        r = ls_show(f, item->fs, e, t, err);
-    }
+    while (r == 0 && (r = fs_list_next(list, &e, err)) > 0)
+        r = show_listed(f, item->fs, e, t, err);
     return r;
 }
 
-static int ls_list(struct files *f, const struct files_item *item, struct err *err)
+static int list_item(struct files *f, const struct files_item *item, struct err *err)
 {
     const struct args *a = files_args(f);
     AUTO_TABLE t = { 0 };
@@ -80,9 +67,9 @@ static int ls_list(struct files *f, const struct files_item *item, struct err *e
 
     table_begin(&t, stdout, columns, COUNT_OF(columns));
     if (item->entry->type != FS_DIRECTORY || a->directory)
-        r = ls_show(f, item->fs, item->entry, &t, err);
+        r = show_listed(f, item->fs, item->entry, &t, err);
     else if (a->recursive)
-        r = files_walk(f, item->fs, item->entry->path, ls_show, &t, err);
+        r = files_walk(f, item->fs, item->entry->path, show_listed, &t, err);
     else
         r = list_directory(f, item, &t, err);
     if (!f->doc.on) {
@@ -115,7 +102,7 @@ static int list_mounts(struct files *f, const char *operand, struct err *err)
         return found;
     table_begin(&t, stdout, columns, COUNT_OF(columns));
     for (size_t i = 0; r == 0 && i < all.n; i++)
-        r = ls_show(f, NULL, &all.v[i], &t, err);
+        r = show_listed(f, NULL, &all.v[i], &t, err);
     if (r == 0 && !f->doc.on)
         r = table_end(&t, err);
     return r < 0 ? r : 1;
@@ -127,11 +114,11 @@ static int ls_work(struct files *f, struct err *err)
     int r = 0;
 
     if (c->n_operands == 0)
-        return files_each_or_home(f, ls_list, err);
+        return files_each_or_home(f, list_item, err);
     for (size_t i = 0; r == 0 && i < c->n_operands; i++) {
         r = list_mounts(f, c->operands[i], err);
         if (r == 0)
-            r = files_each(f, &c->operands[i], 1, ls_list, err);
+            r = files_each(f, &c->operands[i], 1, list_item, err);
         else if (r < 0)
             r = files_failed(f, c->operands[i], r, err);
         else
@@ -140,29 +127,22 @@ static int ls_work(struct files *f, struct err *err)
     return r;
 }
 
-static int ls_run(struct cli *c, struct err *err)
-{
-    return files_run(c, "entries", ls_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl fs ls -h /data", "list /data, with readable sizes" },
-    { "ydl fs ls '/logs/2026-*/*.gz'", "list files that match a pattern on the cluster" },
-    { "ydl fs ls -R --json . | jq -r '.entries[].path'",
-      "print every path below the home directory" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_fs_ls = {
-    .name = "ls",
-    .summary = "list files",
+    .name = "ls", .summary = "list files", .operands = "[PATH…]", .most = CLI_ANY,
+    FILES_VERB(ls_work, "entries"),
     .text = "Lists the content of directories, sorted by name: permissions, replicas, owner, "
-            "group, size,\n"
-            "modification time and path. The default PATH is your home directory.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "[PATH…]",
-    .most = CLI_ANY,
-    .examples = examples,
-    .run = ls_run,
+            "group, size, modification time and path. The default PATH is your home directory.",
+    CLI_OPTS(struct args,
+        { "recursive", 'R', CLI_FLAG, AT(recursive), NULL, NULL, "list directories recursively" },
+        { "directory", 'd', CLI_FLAG, AT(directory), NULL, NULL,
+          "list directories themselves, not their content" },
+        { "human", 'h', CLI_FLAG, AT(human), NULL, NULL,
+          "print sizes like 1.5 GB instead of bytes" }),
+    CLI_EXAMPLES({ "ydl fs ls -h /data", "list /data, with readable sizes" },
+                 { "ydl fs ls '/logs/2026-*/*.gz'",
+                   "list files that match a pattern on the cluster" },
+                 { "ydl fs ls -R --json . | jq -r '.entries[].path'",
+                   "print every path below the home directory" }),
 };
+/* clang-format on */

@@ -8,16 +8,6 @@ struct args {
     const char *mode;
 };
 
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    { "parents", 'p', CLI_FLAG, offsetof(struct args, parents), NULL, NULL,
-      "make parent directories as needed; no error if it exists" },
-    { "mode",    'm', CLI_TEXT, offsetof(struct args, mode),    NULL, "MODE",
-      "permissions, in octal or like a+rx", .fallback = "by the umask" },
-    { 0 },
-};
-/* clang-format on */
-
 static int mkdir_make(struct files *f, const char *operand, uint32_t mode, struct err *err)
 {
     const struct args *a = files_args(f);
@@ -47,33 +37,20 @@ static int mkdir_work(struct files *f, struct err *err)
             return cli_bad(err, "--mode: '%s' is not a mode", a->mode);
         mode = mode_apply(&change, 0777, true);
     }
-    for (size_t i = 0; r == 0 && i < c->n_operands; i++) {
-        r = mkdir_make(f, c->operands[i], mode, err);
-        if (r < 0)
-            r = files_failed(f, c->operands[i], r, err);
-    }
+    for (size_t i = 0; r == 0 && i < c->n_operands; i++)
+        r = files_outcome(f, c->operands[i], mkdir_make(f, c->operands[i], mode, err), err);
     return r;
 }
 
-static int mkdir_run(struct cli *c, struct err *err)
-{
-    return files_run(c, "made", mkdir_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl fs mkdir -p /data/mnist/raw", "make a directory and its parents" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_fs_mkdir = {
-    .name = "mkdir",
-    .summary = "make directories",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "PATH…",
-    .least = 1,
-    .most = CLI_ANY,
-    .examples = examples,
-    .ask = "Which directory?",
-    .run = mkdir_run,
+    .name = "mkdir", .summary = "make directories", .operands = "PATH…", .least = 1,
+    .most = CLI_ANY, .ask = "Which directory?", FILES_VERB(mkdir_work, "made"),
+    CLI_OPTS(struct args,
+        { "parents", 'p', CLI_FLAG, offsetof(struct args, parents), NULL, NULL,
+          "make parent directories as needed; no error if it exists" },
+        { "mode", 'm', CLI_TEXT, offsetof(struct args, mode), NULL, "MODE",
+          "permissions, in octal or like a+rx", .fallback = "by the umask" }),
+    CLI_EXAMPLES({ "ydl fs mkdir -p /data/mnist/raw", "make a directory and its parents" }),
 };
+/* clang-format on */

@@ -10,14 +10,6 @@ struct args {
     bool force;
 };
 
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    { "force", 'f', CLI_FLAG, offsetof(struct args, force), NULL, NULL,
-      "replace an existing file" },
-    { 0 },
-};
-/* clang-format on */
-
 static int mv_check(const char *from, const struct place *to, bool force, struct err *err)
 {
     if (strcmp(from, to->path) == 0)
@@ -34,8 +26,8 @@ static int mv_check(const char *from, const struct place *to, bool force, struct
     return 0;
 }
 
-static int mv_move(struct files *f, const struct target *t, const struct files_item *item,
-                   struct err *err)
+static int move_entry(struct files *f, const struct target *t, const struct files_item *item,
+                      struct err *err)
 {
     const struct args *a = files_args(f);
     const char *from = item->entry->path;
@@ -76,9 +68,7 @@ static int move_operand(struct files *f, const struct target *t, const char *ope
         return files_failed(f, operand, r, err);
     for (size_t i = 0; r == 0 && i < all.n; i++) {
         item.entry = &all.v[i];
-        r = mv_move(f, t, &item, err);
-        if (r < 0)
-            r = files_failed(f, operand, r, err);
+        r = files_outcome(f, operand, move_entry(f, t, &item, err), err);
     }
     return r;
 }
@@ -97,28 +87,18 @@ static int mv_work(struct files *f, struct err *err)
     return r;
 }
 
-static int mv_run(struct cli *c, struct err *err)
-{
-    return files_run(c, "moved", mv_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl fs mv /out/new.bin /models/best.bin -f", "replace a file atomically" },
-    { "ydl fs mv '/in/*.csv' /done", "move everything that matches into a directory" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_fs_mv = {
-    .name = "mv",
-    .summary = "move or rename files and directories",
+    .name = "mv", .summary = "move or rename files and directories", .operands = "SOURCE… TARGET",
+    .least = 2, .most = CLI_ANY, FILES_VERB(mv_work, "moved"),
     .text = "Moves files and directories within one file system. If TARGET is a directory, they "
-            "are moved\n"
-            "into it under their own names. With -f, an existing file is replaced atomically.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "SOURCE… TARGET",
-    .least = 2,
-    .most = CLI_ANY,
-    .examples = examples,
-    .run = mv_run,
+            "are moved into it under their own names. With -f, an existing file is replaced "
+            "atomically.",
+    CLI_OPTS(struct args,
+        { "force", 'f', CLI_FLAG, offsetof(struct args, force), NULL, NULL,
+          "replace an existing file" }),
+    CLI_EXAMPLES({ "ydl fs mv /out/new.bin /models/best.bin -f", "replace a file atomically" },
+                 { "ydl fs mv '/in/*.csv' /done",
+                   "move everything that matches into a directory" }),
 };
+/* clang-format on */

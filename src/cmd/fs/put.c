@@ -14,22 +14,6 @@ struct args {
 
 #define AT(field) offsetof(struct args, field)
 
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    { "recursive",   'r', CLI_FLAG,  AT(recursive),   NULL, NULL,
-      "copy directories recursively" },
-    { "force",       'f', CLI_FLAG,  AT(force),       NULL, NULL,
-      "replace existing files" },
-    { "jobs",        'j', CLI_COUNT, AT(jobs),        "16", "N",
-      "copy up to N small files at a time" },
-    { "replication", 0,   CLI_COUNT, AT(replication), NULL, "N",
-      "number of replicas", .fallback = "as the cluster is configured" },
-    { "block-size",  0,   CLI_SIZE,  AT(block_size),  NULL, "SIZE",
-      "block size", .fallback = "as the cluster is configured" },
-    { 0 },
-};
-/* clang-format on */
-
 static int put_stdin(struct copy *c, const struct target *t, struct err *err)
 {
     if (t->directory) {
@@ -40,7 +24,7 @@ static int put_stdin(struct copy *c, const struct target *t, struct err *err)
     return copy_operand(c, t, NULL, "", err);
 }
 
-static int put_put(struct copy *c, const struct target *t, const char *operand, struct err *err)
+static int put_operand(struct copy *c, const struct target *t, const char *operand, struct err *err)
 {
     AUTO_FREE char *path = NULL;
     AUTO_FS_ENTRY e = { 0 };
@@ -92,45 +76,33 @@ static int put_work(struct files *f, struct err *err)
         return files_failed(f, last, r, err);
     copy.to = t.fs;
     remove_stale(&copy, &t);
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        r = put_put(&copy, &t, c->operands[i], err);
-        if (r < 0)
-            r = files_failed(f, c->operands[i], r, err);
-    }
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = files_outcome(f, c->operands[i], put_operand(&copy, &t, c->operands[i], err), err);
     return r;
 }
 
-static int put_run(struct cli *c, struct err *err)
-{
-    return files_run(c, "copies", put_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl fs put train.py data.csv /jobs/7/", "copy two files into a directory" },
-    { "ydl fs put -r mnist /data/mnist", "copy a directory" },
-    { "zcat log.gz | ydl fs put - /logs/log", "copy from a pipe" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_fs_put = {
-    .name = "put",
-    .summary = "copy files from this machine to the cluster",
+    .name = "put", .summary = "copy files from this machine to the cluster",
+    .operands = "SOURCE… [TARGET]", .least = 1, .most = CLI_ANY, .complete = CLI_FILES,
+    .ask = "Which file?", FILES_VERB(put_work, "copies"),
     .text = "Copies files, and with -r directories, from this machine. If TARGET is a directory, "
-            "they are\n"
-            "copied into it under their own names; the default is your home directory. '-' is "
-            "standard\n"
-            "input.\n\n"
-            "Files and new directories appear under their final names only when they are complete. "
-            "A copy\n"
-            "that fails or is interrupted leaves nothing behind. A copy that is killed leaves\n"
-            ".NAME.ydl-….tmp, which the next put to that directory removes after a day.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "SOURCE… [TARGET]",
-    .least = 1,
-    .most = CLI_ANY,
-    .complete = CLI_FILES,
-    .examples = examples,
-    .ask = "Which file?",
-    .run = put_run,
+            "they are copied into it under their own names; the default is your home directory. "
+            "'-' is standard input.\n\n"
+            "Files and new directories appear under their final names only when they are "
+            "complete. A copy that fails or is interrupted leaves nothing behind. A copy that is "
+            "killed leaves .NAME.ydl-….tmp, which the next put to that directory removes after a "
+            "day.",
+    CLI_OPTS(struct args,
+        { "recursive", 'r', CLI_FLAG, AT(recursive), NULL, NULL, "copy directories recursively" },
+        { "force", 'f', CLI_FLAG, AT(force), NULL, NULL, "replace existing files" },
+        { "jobs", 'j', CLI_COUNT, AT(jobs), "16", "N", "copy up to N small files at a time" },
+        { "replication", 0, CLI_COUNT, AT(replication), NULL, "N", "number of replicas",
+          .fallback = "as the cluster is configured" },
+        { "block-size", 0, CLI_SIZE, AT(block_size), NULL, "SIZE", "block size",
+          .fallback = "as the cluster is configured" }),
+    CLI_EXAMPLES({ "ydl fs put train.py data.csv /jobs/7/", "copy two files into a directory" },
+                 { "ydl fs put -r mnist /data/mnist", "copy a directory" },
+                 { "zcat log.gz | ydl fs put - /logs/log", "copy from a pipe" }),
 };
+/* clang-format on */

@@ -9,18 +9,6 @@ struct args {
 
 #define AT(field) offsetof(struct args, field)
 
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    { "recursive", 'r', CLI_FLAG, AT(recursive), NULL, NULL,
-      "delete directories recursively" },
-    { "force",     'f', CLI_FLAG, AT(force),     NULL, NULL,
-      "ignore files that do not exist" },
-    { "even-home", 0,   CLI_FLAG, AT(even_home), NULL, NULL,
-      "delete even home directories and those above them" },
-    { 0 },
-};
-/* clang-format on */
-
 static int rm_check(const struct args *a, const struct files_item *item, struct err *err)
 {
     struct guard g = { .home = fs_home(item->fs),
@@ -36,7 +24,7 @@ static int rm_check(const struct args *a, const struct files_item *item, struct 
     return guard_delete(&g, path, err);
 }
 
-static int delete (struct files *f, const struct files_item *item, struct err *err)
+static int rm_delete(struct files *f, const struct files_item *item, struct err *err)
 {
     const struct args *a = files_args(f);
     json_t *v = NULL;
@@ -59,34 +47,22 @@ static int rm_work(struct files *f, struct err *err)
     const struct args *a = files_args(f);
 
     f->missing_is_fine = a->force;
-    return files_each(f, f->x->cli->operands, f->x->cli->n_operands, delete, err);
+    return files_each(f, f->x->cli->operands, f->x->cli->n_operands, rm_delete, err);
 }
 
-static int rm_run(struct cli *c, struct err *err)
-{
-    return files_run(c, "removed", rm_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl fs rm -r /tmp/scratch '/out/_temporary*'",
-      "delete a directory, and everything that matches" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_fs_rm = {
-    .name = "rm",
-    .summary = "delete files and directories",
+    .name = "rm", .summary = "delete files and directories", .operands = "PATH…", .least = 1,
+    .most = CLI_ANY, .ask = "Which file?", FILES_VERB(rm_work, "removed"),
     .text = "Deletes files, and with -r directories, at once: nothing is moved to a trash "
-            "directory. The\n"
-            "root directory is never deleted; your home directory, those of other users, and "
-            "directories\n"
-            "above them only with --even-home.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "PATH…",
-    .least = 1,
-    .most = CLI_ANY,
-    .examples = examples,
-    .ask = "Which file?",
-    .run = rm_run,
+            "directory. The root directory is never deleted; your home directory, those of other "
+            "users, and directories above them only with --even-home.",
+    CLI_OPTS(struct args,
+        { "recursive", 'r', CLI_FLAG, AT(recursive), NULL, NULL, "delete directories recursively" },
+        { "force", 'f', CLI_FLAG, AT(force), NULL, NULL, "ignore files that do not exist" },
+        { "even-home", 0, CLI_FLAG, AT(even_home), NULL, NULL,
+          "delete even home directories and those above them" }),
+    CLI_EXAMPLES({ "ydl fs rm -r /tmp/scratch '/out/_temporary*'",
+                   "delete a directory, and everything that matches" }),
 };
+/* clang-format on */

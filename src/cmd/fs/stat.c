@@ -137,24 +137,12 @@ static int stat_work(struct files *f, struct err *err)
     return files_each(f, f->x->cli->operands, f->x->cli->n_operands, stat_show, err);
 }
 
-static int stat_run(struct cli *c, struct err *err)
-{
-    return files_run(c, "entries", stat_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl fs stat /data", "show owner, times, content and quotas of a directory" },
-    { "ydl fs stat --json model.bin | jq .entries[0].mtime_ms", "print one value for a script" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_fs_stat = {
-    .name = "stat",
-    .summary = "show everything about a file or directory",
-    .operands = "PATH…",
-    .least = 1,
-    .most = CLI_ANY,
-    .examples = examples,
-    .ask = "Which file?",
-    .run = stat_run,
+    .name = "stat", .summary = "show everything about a file or directory", .operands = "PATH…",
+    .least = 1, .most = CLI_ANY, .ask = "Which file?", FILES_VERB(stat_work, "entries"),
+    CLI_EXAMPLES({ "ydl fs stat /data", "show owner, times, content and quotas of a directory" },
+                 { "ydl fs stat --json model.bin | jq .entries[0].mtime_ms",
+                   "print one value for a script" }),
 };
+/* clang-format on */

@@ -47,7 +47,10 @@ static int survey_tree(struct fs *fs, const char *path, uint64_t *bytes, size_t 
     return r;
 }
 
-int copy_survey(struct copy *c, const struct fs_entry *source, uint64_t *bytes, struct err *err)
+/* How much there is to copy: adds to *bytes. On this machine it also looks whether everything can
+ * be read and is a file, so that this is known before the first byte is sent. */
+static int copy_survey(struct copy *c, const struct fs_entry *source, uint64_t *bytes,
+                       struct err *err)
 {
     struct fs_summary sum = { 0 };
 

@@ -16,11 +16,7 @@ int target_find(struct files *f, const char *operand, enum fs_default where, boo
                 struct target *ret, struct err *err);
 void target_done(struct target *t);
 
-static inline void auto_target_(struct target *t)
-{
-    target_done(t);
-}
-#define AUTO_TARGET AUTO(target) struct target
+#define AUTO_TARGET AUTO_DONE(target_done) struct target
 
 /* The path that `name` gets: inside the target when that is a directory and `name` is not "", else
  * the target itself. *ret is the caller's. *ret_exists and *ret_directory tell what is there now.

@@ -29,10 +29,6 @@ int copy_entry(struct copy *c, const struct fs_entry *source, const struct place
 /* From an open descriptor (standard input, a pipe) to the file `to->path`. */
 int copy_stream(struct copy *c, int fd, const struct place *to, struct err *err);
 
-/* How much there is to copy: adds to *bytes. On this machine it also looks whether everything can
- * be read and is a file, so that this is known before the first byte is sent. */
-int copy_survey(struct copy *c, const struct fs_entry *source, uint64_t *bytes, struct err *err);
-
 /* On the cluster, removes from the directory `dir` temporary files and trees of ours that copies
  * left which were killed: those that are older than a day and that nobody writes to. Costs one
  * call when there are none. What goes wrong is ignored. */

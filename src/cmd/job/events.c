@@ -1,6 +1,6 @@
 /* events.c - `ydl events`: what happened to a job. */
+#include "cli/doc.h"
 #include "cli/exit.h"
-#include "cli/table.h"
 #include "client/job_call.h"
 #include "cmd/job/verbs.h"
 #include "terminal/event_text.h"
@@ -17,14 +17,6 @@ struct args {
 #define AT(field) offsetof(struct args, field)
 
 /* clang-format off */
-static const struct cli_opt opts[] = {
-    JOB_WHERE_OPTS,
-    { "follow",   'f', CLI_FLAG, AT(follow),   NULL, NULL, "follow the events until the job has ended" },
-    { "timeline", 0,   CLI_FLAG, AT(timeline), NULL, NULL,
-      "show how long each phase of the start took" },
-    { 0 },
-};
-
 static const struct table_column columns[] = {
     { "PHASE", false }, { "AT", true }, { "TOOK", true }, { "WAITED FOR", false },
 };
@@ -89,7 +81,6 @@ static int timeline_json(const struct timeline_row *rows, size_t n, const int64_
 {
     AUTO_JSON *list = json_array();
     AUTO_JSON *all = json_object();
-    AUTO_JSON *doc = NULL;
     int r = list && all ? 0 : -ENOMEM;
 
     for (size_t i = 0; r == 0 && i < n; i++)
@@ -98,8 +89,7 @@ static int timeline_json(const struct timeline_row *rows, size_t n, const int64_
         r = json_object_set_new(all, timeline_who_key((enum timeline_who)i), json_integer(sums[i]));
     if (r < 0)
         return err_oom(err);
-    r = json_make(&doc, err, "{s:O, s:O}", "timeline", list, "sums_ms", all);
-    return r < 0 ? r : json_print(stdout, doc, err);
+    return doc_print(err, "{s:O, s:O}", "timeline", list, "sums_ms", all);
 }
 
 static int timeline_table(const struct timeline_row *rows, size_t n, const int64_t *sums,
@@ -154,60 +144,41 @@ static int events_work(struct job_call *x, struct err *err)
     return r < 0 || !a->timeline ? r : print_timeline(&t, x->globals->json, err);
 }
 
-static int events_run(struct cli *c, struct err *err)
-{
-    return job_run_on(c, events_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl events last", "show everything that happened" },
-    { "ydl events mnist -f --json", "follow the events as JSON" },
-    { "ydl events last --timeline", "show how long the start took, and why" },
-    { 0 },
-};
-
-static const struct cli_section sections[] = {
-    { "JSON OUTPUT",
-      "One record per line: seq, t (milliseconds since 1970), event, and keys that depend on the\n"
-      "event. Ignore unknown events and keys.\n\n"
-      "job\tThe job's state: state, reason.\n"
-      "task\tA task's state: task, state, generation, attempt, node, ports, pid, code, class.\n"
-      "failure, story\tA failed task; the one that decided: task, class, code, signal, text, "
-      "lines,\n"
-      "hint.\n"
-      "restart, gang, agent, request, ready, note\tWhat their names say.\n"
-      "progress\tReported by a task: task, step, total, metrics. With -f every second, then "
-      "without\n"
-      "seq; of the past, the first and the last of each start, and one per hour.\n"
-      "phase\tA phase of the start was reached: name, who (was waited for).\n"
-      "master, container\tOn YARN: a master starts; a container ends.\n"
-      "summary\tOn YARN, first and without seq: what a new master took over. It stands for "
-      "earlier\n"
-      "records, which are shown again when the job has ended.\n"
-      "end\tThe last record: state, exit, whose, text.\n\n"
-      "With --timeline, one object: timeline, a list of objects with phase, at_ms (since the\n"
-      "first phase), took_ms (since the previous one) and who was waited for (ydl, rm, nm, or\n"
-      "user: the job itself); and sums_ms, the time of each of them." },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_events = {
-    .name = "events",
-    .summary = "show the events of a job",
-    .text =
-        "Shows what happened to a job, running or ended, in order of time.\n\n"
-        "With --timeline, shows a table of the phases of its start instead: when each was "
-        "reached,\n"
-        "in milliseconds since the command began, and what it was waiting for: ydl itself, the\n"
-        "ResourceManager, a NodeManager, or the job's own commands. The line below the table adds\n"
-        "up the time of each.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "JOB",
-    .least = 1,
-    .most = 1,
-    .examples = examples,
-    .sections = sections,
-    .ask = "Which job?",
-    .run = events_run,
+    .name = "events", .summary = "show the events of a job", .operands = "JOB", .least = 1,
+    .most = 1, .ask = "Which job?", JOB_VERB_ON(events_work),
+    .text = "Shows what happened to a job, running or ended, in order of time.\n\n"
+            "With --timeline, shows a table of the phases of its start instead: when each was "
+            "reached, in milliseconds since the command began, and what it was waiting for: ydl "
+            "itself, the ResourceManager, a NodeManager, or the job's own commands. The line "
+            "below the table adds up the time of each.",
+    CLI_OPTS(struct args,
+        JOB_WHERE_OPTS,
+        { "follow", 'f', CLI_FLAG, AT(follow), NULL, NULL,
+          "follow the events until the job has ended" },
+        { "timeline", 0, CLI_FLAG, AT(timeline), NULL, NULL,
+          "show how long each phase of the start took" }),
+    CLI_EXAMPLES({ "ydl events last", "show everything that happened" },
+                 { "ydl events mnist -f --json", "follow the events as JSON" },
+                 { "ydl events last --timeline", "show how long the start took, and why" }),
+    CLI_SECTIONS({ "JSON OUTPUT",
+        "One record per line: seq, t (milliseconds since 1970), event, and keys that depend on the "
+        "event. Ignore unknown events and keys.\n\n"
+        "job\tThe job's state: state, reason.\n"
+        "task\tA task's state: task, state, generation, attempt, node, ports, pid, code, class.\n"
+        "failure, story\tA failed task; the one that decided: task, class, code, signal, text, "
+        "lines, hint.\n"
+        "restart, gang, agent, request, ready, note\tWhat their names say.\n"
+        "progress\tReported by a task: task, step, total, metrics. With -f every second, then "
+        "without seq; of the past, the first and the last of each start, and one per hour.\n"
+        "phase\tA phase of the start was reached: name, who (was waited for).\n"
+        "master, container\tOn YARN: a master starts; a container ends.\n"
+        "summary\tOn YARN, first and without seq: what a new master took over. It stands for "
+        "earlier records, which are shown again when the job has ended.\n"
+        "end\tThe last record: state, exit, whose, text.\n\n"
+        "With --timeline, one object: timeline, a list of objects with phase, at_ms (since the "
+        "first phase), took_ms (since the previous one) and who was waited for (ydl, rm, nm, or "
+        "user: the job itself); and sums_ms, the time of each of them." }),
 };
+/* clang-format on */

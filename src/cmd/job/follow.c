@@ -20,7 +20,6 @@
 #include "terminal/output_lines.h"
 #include "terminal/screen.h"
 #include "terminal/wait_reason.h"
-#include "wire/http.h"
 
 #include <string.h>
 
@@ -248,12 +247,7 @@ static int follow_make_target(const struct follow_options *o, struct buf *out, s
     bool output = o->streams[PIECE_OUT] || o->streams[PIECE_ERR];
     int r = buf_printf(out, "/v1/attach?logs=%d&stop=%d", output, o->ours && !o->detach);
 
-    for (size_t i = 0; r == 0 && o->tasks && i < o->tasks->n; i++) {
-        r = buf_add_str(out, i ? "," : "&task=");
-        if (r == 0)
-            r = http_quote(out, o->tasks->v[i]);
-    }
-    return r < 0 || !buf_text(out) ? err_oom(err) : 0;
+    return r < 0 || client_add_tasks(out, '&', o->tasks) < 0 ? err_oom(err) : 0;
 }
 
 static int follow_take_pieces(struct follow *f, struct pieces *s, struct err *err)

@@ -1,16 +1,15 @@
 /* interrupt.c - see interrupt.h. The signals only count; a fiber acts, since asking takes time. */
 #include "cmd/job/interrupt.h"
 #include "client/job_actions.h"
+#include "client/signal_watch.h"
 #include "loop/fiber.h"
 
 #include <signal.h>
-#include <uv.h>
 
 struct interrupt {
     struct interrupt_options o;
     struct loop *loop;
-    uv_signal_t signals[4];
-    unsigned open; /* handles that are not closed yet */
+    struct signal_watch *signals;
     unsigned count, done;
     struct fiber *fiber;
     struct cond came, ended;
@@ -55,10 +54,9 @@ static const struct {
     { kill_job, "killing the job; press Ctrl-C again to leave at once" },
 };
 
-static void interrupt_on_signal(uv_signal_t *h, int signum)
+static void interrupt_on_signal(void *arg, int signum)
 {
-    struct interrupt *i = h->data;
-
+    struct interrupt *i = arg;
     bool is_passed = false;
 
     for (size_t k = 0; k < COUNT_OF(passed); k++)
@@ -129,29 +127,19 @@ static void interrupt_run(void *arg)
     cond_wake_all(&i->ended);
 }
 
-/* The handles are unreferenced: a signal that never comes must not keep the loop alive. */
 int interrupt_start(const struct interrupt_options *o, struct interrupt **ret, struct err *err)
 {
-    static const int wanted[] = { SIGINT, SIGTERM, SIGUSR1, SIGUSR2 };
+    static const int wanted[] = { SIGINT, SIGTERM, SIGUSR1, SIGUSR2, 0 };
     AUTO(interrupt) struct interrupt *i = calloc(1, sizeof(*i));
-    int r = 0;
+    int r;
 
     if (!i)
         return err_oom(err);
     i->o = *o;
     i->loop = client_loop(o->client);
-    for (size_t k = 0; r == 0 && k < COUNT_OF(wanted); k++) {
-        r = uv_signal_init(loop_uv(i->loop), &i->signals[k]);
-        if (r < 0)
-            break;
-        i->open++;
-        i->signals[k].data = i;
-        uv_unref((uv_handle_t *)&i->signals[k]);
-        r = uv_signal_start(&i->signals[k], interrupt_on_signal, wanted[k]);
-    }
-    if (r < 0)
-        return err_code(err, r, "watch for signals");
-    r = fiber_start(i->loop, interrupt_run, i, &i->fiber, err);
+    r = signal_watch_start(i->loop, wanted, interrupt_on_signal, i, &i->signals, err);
+    if (r == 0)
+        r = fiber_start(i->loop, interrupt_run, i, &i->fiber, err);
     if (r < 0)
         return r;
     *ret = take(i);
@@ -161,14 +149,6 @@ int interrupt_start(const struct interrupt_options *o, struct interrupt **ret, s
 unsigned interrupt_count(const struct interrupt *i)
 {
     return i ? i->count : 0;
-}
-
-static void interrupt_on_closed(uv_handle_t *h)
-{
-    struct interrupt *i = h->data;
-
-    if (--i->open == 0)
-        free(i);
 }
 
 struct interrupt *interrupt_stop(struct interrupt *i)
@@ -183,10 +163,7 @@ struct interrupt *interrupt_stop(struct interrupt *i)
             (void)cond_wait(i->loop, &i->ended, LOOP_NEVER);
         fiber_shield(i->loop, false);
     }
-    if (i->open == 0)
-        free(i);
-    else
-        for (unsigned k = i->open; k > 0; k--)
-            uv_close((uv_handle_t *)&i->signals[k - 1], interrupt_on_closed);
+    signal_watch_stop(i->signals);
+    free(i);
     return NULL;
 }

@@ -19,24 +19,6 @@ struct args {
 
 #define AT(field) offsetof(struct args, field)
 
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    JOB_WHERE_OPTS,
-    { "follow",     'f', CLI_FLAG, AT(follow),     NULL,  NULL, "follow the output until the job has ended" },
-    { "stdout",     0,   CLI_FLAG, AT(out),        NULL,  NULL, "show only standard output" },
-    { "stderr",     0,   CLI_FLAG, AT(err),        NULL,  NULL, "show only standard error" },
-    { "tail",       'n', CLI_TEXT, AT(tail),       NULL,  "N",
-      "show only the last N lines of each stream of each task, and what follows" },
-    { "timestamps", 't', CLI_FLAG, AT(timestamps), NULL,  NULL,
-      "with --follow: prefix each line with its time" },
-    { "collapse",   0,   CLI_FLAG, AT(collapse),   NULL,  NULL,
-      "show a line that many tasks print only once" },
-    { "prefix",     0,   CLI_FLAG, AT(prefix),     "yes", NULL,
-      "prefix each line with its task" },
-    { 0 },
-};
-/* clang-format on */
-
 struct reading {
     struct job_call *x;
     struct strs wanted;
@@ -182,7 +164,7 @@ static int logs_follow(struct reading *d, struct err *err)
 }
 
 /* Does the sentence name a task that is wanted? It says "worker:0 (attempt …". */
-static bool logs_registry_tasks_wanted(const struct reading *d, const char *text)
+static bool names_wanted_task(const struct reading *d, const char *text)
 {
     const char *at = d->wanted.n ? NULL : text;
 
@@ -210,7 +192,7 @@ static int warn_of_missing(struct reading *d, struct err *err)
     {
         AUTO_BUF line = { .max = 64 * KIB };
 
-        if (!logs_registry_tasks_wanted(d, json_string_value(text)))
+        if (!names_wanted_task(d, json_string_value(text)))
             continue;
         if (format_clean(&line, json_string_value(text)) < 0 || !buf_text(&line))
             return err_oom(err);
@@ -286,50 +268,43 @@ static int logs_work(struct job_call *x, struct err *err)
     return r;
 }
 
-static int logs_run(struct cli *c, struct err *err)
-{
-    return job_run_on(c, logs_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl logs last worker:0", "show the output of one task" },
-    { "ydl logs -f mnist worker --tail 10", "follow the workers, from their last 10 lines on" },
-    { "ydl logs last worker:0 --no-prefix --stdout > out.txt",
-      "copy the output of a task byte for byte" },
-    { 0 },
-};
-
-static const struct cli_section sections[] = {
-    { "FILES",
-      "$XDG_STATE_HOME/ydl/jobs/JOB/logs\tThe output of each task: ROLE-RANK.out and\n"
-      "ROLE-RANK.err. For an ended job on YARN the files are on HDFS, in .ydl/logs/JOB in your\n"
-      "home directory. If a task ran on other nodes before, its output from there is in\n"
-      "ROLE-RANK.1.out, ROLE-RANK.2.out and so on, and is shown first, also while the job runs." },
-    { "JSON OUTPUT",
-      "Each line is an object with the key output: task, stream (out or err), text, and whole,\n"
-      "which is false if the line has no newline at its end." },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_logs = {
-    .name = "logs",
-    .summary = "show the output of a job's tasks",
-    .text =
-        "Shows the output of a job, running or ended: of all tasks, of the tasks of a role, or of\n"
-        "single tasks. What tasks wrote to standard error goes to standard error. With --follow,\n"
-        "lines are shown as they are written, until the job has ended; otherwise one task is "
-        "shown\n"
-        "after the other.\n\n"
-        "Output known to be missing, because it was not saved or an agent does not answer, is "
-        "named\n"
-        "on standard error; the exit status is still 0.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "JOB [ROLE[:RANK]…]",
-    .least = 1,
-    .most = CLI_ANY,
-    .examples = examples,
-    .sections = sections,
-    .ask = "Which job?",
-    .run = logs_run,
+    .name = "logs", .summary = "show the output of a job's tasks", .operands = "JOB [ROLE[:RANK]…]",
+    .least = 1, .most = CLI_ANY, .ask = "Which job?", JOB_VERB_ON(logs_work),
+    .text = "Shows the output of a job, running or ended: of all tasks, of the tasks of a role, "
+            "or of single tasks. What tasks wrote to standard error goes to standard error. With "
+            "--follow, lines are shown as they are written, until the job has ended; otherwise "
+            "one task is shown after the other.\n\n"
+            "Output known to be missing, because it was not saved or an agent does not answer, is "
+            "named on standard error; the exit status is still 0.",
+    CLI_OPTS(struct args,
+        JOB_WHERE_OPTS,
+        { "follow", 'f', CLI_FLAG, AT(follow), NULL, NULL,
+          "follow the output until the job has ended" },
+        { "stdout", 0, CLI_FLAG, AT(out), NULL, NULL, "show only standard output" },
+        { "stderr", 0, CLI_FLAG, AT(err), NULL, NULL, "show only standard error" },
+        { "tail", 'n', CLI_TEXT, AT(tail), NULL, "N",
+          "show only the last N lines of each stream of each task, and what follows" },
+        { "timestamps", 't', CLI_FLAG, AT(timestamps), NULL, NULL,
+          "with --follow: prefix each line with its time" },
+        { "collapse", 0, CLI_FLAG, AT(collapse), NULL, NULL,
+          "show a line that many tasks print only once" },
+        { "prefix", 0, CLI_FLAG, AT(prefix), "yes", NULL, "prefix each line with its task" }),
+    CLI_EXAMPLES({ "ydl logs last worker:0", "show the output of one task" },
+                 { "ydl logs -f mnist worker --tail 10",
+                   "follow the workers, from their last 10 lines on" },
+                 { "ydl logs last worker:0 --no-prefix --stdout > out.txt",
+                   "copy the output of a task byte for byte" }),
+    CLI_SECTIONS(
+      { "FILES",
+        "$XDG_STATE_HOME/ydl/jobs/JOB/logs\tThe output of each task: ROLE-RANK.out and "
+        "ROLE-RANK.err. For an ended job on YARN the files are on HDFS, in .ydl/logs/JOB in your "
+        "home directory. If a task ran on other nodes before, its output from there is in "
+        "ROLE-RANK.1.out, ROLE-RANK.2.out and so on, and is shown first, also while the "
+        "job runs." },
+      { "JSON OUTPUT",
+        "Each line is an object with the key output: task, stream (out or err), text, and whole, "
+        "which is false if the line has no newline at its end." }),
 };
+/* clang-format on */

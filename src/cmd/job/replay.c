@@ -68,8 +68,10 @@ static int find_unsaved(const struct logfiles *files, size_t first, const struct
     return r;
 }
 
-int replay_rest(const struct logfiles *files, const struct replay_from *from, struct show *show,
-                struct screen *screen, struct err *err)
+/* The files of each stream from where its reader stands; of a job that goes on, only the `earlier`
+ * ones. */
+static int replay_streams(const struct logfiles *files, const struct replay_from *from,
+                          bool earlier, struct show *show, struct screen *screen, struct err *err)
 {
     struct replay_place p = { 0 };
     uint64_t before = 0, size = 0;
@@ -77,43 +79,37 @@ int replay_rest(const struct logfiles *files, const struct replay_from *from, st
 
     for (size_t i = 0; r == 0 && i < files->n; i++) {
         const struct logfile *f = &files->v[i];
+        bool last = !earlier && f->part == 0; /* shown to its end, whatever its size */
 
         if (i == 0 || !same_stream(f, f - 1)) {
             p = from->place(from->user, f);
-            show_resume_none(show, f->task, f->stream); /* offsets here count saved bytes alone */
-            r = find_unsaved(files, i, &p, &before, err);
+            before = 0;
+            if (!earlier) {
+                show_resume_none(show, f->task, f->stream); /* offsets count saved bytes alone */
+                r = find_unsaved(files, i, &p, &before, err);
+            }
         }
-        if (r == 0 && f->part > 0)
+        if (earlier && (!f->earlier || p.at == UINT64_MAX))
+            continue;
+        if (r == 0 && !last)
             r = replay_size_of(f, &size, err);
-        if (r == 0 && p.at != UINT64_MAX && (f->part == 0 || p.at < before + size))
+        if (r == 0 && p.at != UINT64_MAX && (last || p.at < before + size))
             r = replay_file(f, p.at > before ? p.at - before : 0, before, show, screen, err);
         before += size;
+        if (r == 0 && earlier && show_earlier(show, f->task, f->stream, before) < 0)
+            r = err_oom(err);
     }
     return r;
+}
+
+int replay_rest(const struct logfiles *files, const struct replay_from *from, struct show *show,
+                struct screen *screen, struct err *err)
+{
+    return replay_streams(files, from, false, show, screen, err);
 }
 
 int replay_earlier(const struct logfiles *files, const struct replay_from *from, struct show *show,
                    struct screen *screen, struct err *err)
 {
-    struct replay_place p = { 0 };
-    uint64_t before = 0, size = 0;
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < files->n; i++) {
-        const struct logfile *f = &files->v[i];
-
-        if (i == 0 || !same_stream(f, f - 1)) {
-            p = from->place(from->user, f);
-            before = 0;
-        }
-        if (!f->earlier || p.at == UINT64_MAX)
-            continue;
-        r = replay_size_of(f, &size, err);
-        if (r == 0 && p.at < before + size)
-            r = replay_file(f, p.at > before ? p.at - before : 0, before, show, screen, err);
-        before += size;
-        if (r == 0 && show_earlier(show, f->task, f->stream, before) < 0)
-            r = err_oom(err);
-    }
-    return r;
+    return replay_streams(files, from, true, show, screen, err);
 }

@@ -13,51 +13,27 @@ static int restart_work(struct job_call *x, struct err *err)
 
     if (r < 0)
         return r;
-    if (!target || !text)
-        return err_oom(err);
-    r = act_runs(x, err);
-    if (r <= 0)
-        return r < 0 ? r : 1;
-    r = act_change(x, target, err);
-    if (r == 0)
-        r = json_make(&extra, err, "{s:o}", "task", json_text(task));
-    return r != 0 ? r : act_say(x, "restart", text, extra, err);
+    r = target && text ? json_make(&extra, err, "{s:o}", "task", json_text(task)) : err_oom(err);
+    return r < 0 ? r : act_request(x, "restart", target, text, extra, err);
 }
 
-static int restart_run(struct cli *c, struct err *err)
-{
-    return job_run_on(c, restart_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl restart mnist worker:1", "restart one task in place" },
-    { "ydl restart mnist", "restart all tasks" },
-    { 0 },
-};
-
-static const struct cli_section sections[] = {
-    { "EXIT STATUS", "0\tThe restart was requested.\n"
-                     "1\tThe job has ended or is ending, or has no such task.\n"
-                     "75\tThe job or the task is not running yet: try again later." },
-    { "JSON OUTPUT", "job\tThe job's id.\n"
-                     "done\trestart, or nothing if the job has ended.\n"
-                     "task\tThe task, or null for all." },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_restart = {
-    .name = "restart",
-    .summary = "restart one task of a job, or all",
-    .text =
-        "Ends one task of a running job and starts it again in its place, with the same rank and\n"
-        "port; without TASK, restarts all tasks. This does not count as a failure.",
-    .opts = job_where_opts,
-    .args_size = sizeof(struct job_where),
-    .operands = "JOB [TASK]",
-    .least = 1,
-    .most = 2,
-    .examples = examples,
-    .sections = sections,
-    .ask = "Which job?",
-    .run = restart_run,
+    .name = "restart", .summary = "restart one task of a job, or all", .operands = "JOB [TASK]",
+    .least = 1, .most = 2, .ask = "Which job?", .opts = job_where_opts,
+    .args_size = sizeof(struct job_where), JOB_VERB_ON(restart_work),
+    .text = "Ends one task of a running job and starts it again in its place, with the same rank "
+            "and port; without TASK, restarts all tasks. This does not count as a failure.",
+    CLI_EXAMPLES({ "ydl restart mnist worker:1", "restart one task in place" },
+                 { "ydl restart mnist", "restart all tasks" }),
+    CLI_SECTIONS(
+      { "EXIT STATUS",
+        "0\tThe restart was requested.\n"
+        "1\tThe job has ended or is ending, or has no such task.\n"
+        "75\tThe job or the task is not running yet: try again later." },
+      { "JSON OUTPUT",
+        "job\tThe job's id.\n"
+        "done\trestart, or nothing if the job has ended.\n"
+        "task\tThe task, or null for all." }),
 };
+/* clang-format on */

@@ -31,58 +31,33 @@ static int scale_work(struct job_call *x, struct err *err)
     if (buf_add_str(&target, "/v1/scale?role=") < 0 || http_quote(&target, role) < 0 ||
         buf_printf(&target, "&count=%lld", (long long)count) < 0 || !buf_text(&target))
         return err_oom(err);
-    r = act_runs(x, err);
-    if (r <= 0)
-        return r < 0 ? r : 1;
-    r = act_change(x, buf_text(&target), err);
-    if (r != 0)
-        return r;
     text = str_printf("%s: changing %s to %lld container%s", client_id(x->client), role,
                       (long long)count, count == 1 ? "" : "s");
     r = text ? json_make(&extra, err, "{s:s, s:I}", "role", role, "count", (json_int_t)count)
              : err_oom(err);
-    return r < 0 ? r : act_say(x, "scale", text, extra, err);
+    return r < 0 ? r : act_request(x, "scale", buf_text(&target), text, extra, err);
 }
 
-static int scale_run(struct cli *c, struct err *err)
-{
-    return job_run_on(c, scale_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl scale mnist worker=4", "change to four workers" },
-    { 0 },
-};
-
-static const struct cli_section sections[] = {
-    { "EXIT STATUS",
-      "0\tThe change was requested.\n"
-      "1\tThe job has ended or is ending, or cannot be changed to this size.\n"
-      "75\tThe job is not running yet, or tasks of an earlier change are still being stopped: try "
-      "again later." },
-    { "JSON OUTPUT", "job\tThe job's id.\n"
-                     "done\tscale, or nothing if the job has ended.\n"
-                     "role, count\tThe role and its new number of containers." },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_scale = {
-    .name = "scale",
-    .summary = "change the number of containers of a role",
-    .text =
-        "Changes how many containers a role of a running job has. New containers are requested "
-        "and\n"
-        "their tasks started; surplus tasks are stopped, highest ranks first. If the framework\n"
-        "cannot change its size while it runs, all tasks are restarted, or the change is refused "
-        "if\n"
-        "the job must not be restarted.",
-    .opts = job_where_opts,
-    .args_size = sizeof(struct job_where),
-    .operands = "JOB ROLE=COUNT",
-    .least = 2,
-    .most = 2,
-    .examples = examples,
-    .sections = sections,
-    .ask = "Which job, and how many containers?",
-    .run = scale_run,
+    .name = "scale", .summary = "change the number of containers of a role",
+    .operands = "JOB ROLE=COUNT", .least = 2, .most = 2,
+    .ask = "Which job, and how many containers?", .opts = job_where_opts,
+    .args_size = sizeof(struct job_where), JOB_VERB_ON(scale_work),
+    .text = "Changes how many containers a role of a running job has. New containers are "
+            "requested and their tasks started; surplus tasks are stopped, highest ranks first. "
+            "If the framework cannot change its size while it runs, all tasks are restarted, or "
+            "the change is refused if the job must not be restarted.",
+    CLI_EXAMPLES({ "ydl scale mnist worker=4", "change to four workers" }),
+    CLI_SECTIONS(
+      { "EXIT STATUS",
+        "0\tThe change was requested.\n"
+        "1\tThe job has ended or is ending, or cannot be changed to this size.\n"
+        "75\tThe job is not running yet, or tasks of an earlier change are still being stopped: "
+        "try again later." },
+      { "JSON OUTPUT",
+        "job\tThe job's id.\n"
+        "done\tscale, or nothing if the job has ended.\n"
+        "role, count\tThe role and its new number of containers." }),
 };
+/* clang-format on */

@@ -12,16 +12,6 @@ struct args {
 static const char *const formats[] = { "json", "tf", "hosts", "env", "clusterspec", NULL };
 #define JSON_FORMATS 2 /* the first of them are JSON */
 
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    JOB_WHERE_OPTS,
-    { "format", 0, CLI_CHOICE, offsetof(struct args, format), "json", "FORMAT",
-      "output format: JSON, TensorFlow's TF_CONFIG, lines of host and port, variables for a shell, "
-      "or the line of ydl-tf(1)", formats },
-    { 0 },
-};
-/* clang-format on */
-
 static int spec_verb_work(struct job_call *x, struct err *err)
 {
     const struct args *a = job_args(x);
@@ -46,40 +36,24 @@ static int spec_verb_work(struct job_call *x, struct err *err)
     return 0;
 }
 
-static int spec_verb_run(struct cli *c, struct err *err)
-{
-    return job_run_on(c, spec_verb_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl spec mnist", "print the host and ports of every task" },
-    { "ydl spec mnist --format hosts", "print a line for each task" },
-    { 0 },
-};
-
-static const struct cli_section sections[] = {
-    { "JSON OUTPUT",
-      "generation\tHow often all tasks were restarted together.\n"
-      "roles\tAn object with a list for each role, by rank: objects with rank,\n"
-      "host, node and ports.\n\n"
-      "The output is the same without --json. --format tf is JSON, too; other formats cannot be\n"
-      "combined with --json." },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_spec = {
-    .name = "spec",
-    .summary = "print where the tasks of a job listen",
+    .name = "spec", .summary = "print where the tasks of a job listen", .operands = "JOB",
+    .least = 1, .most = 1, .ask = "Which job?", JOB_VERB_ON(spec_verb_work),
     .text = "Prints the host and ports of each task of a running job: its cluster specification, "
-            "which\n"
-            "each task finds in the file $YDL_SPEC.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "JOB",
-    .least = 1,
-    .most = 1,
-    .examples = examples,
-    .sections = sections,
-    .ask = "Which job?",
-    .run = spec_verb_run,
+            "which each task finds in the file $YDL_SPEC.",
+    CLI_OPTS(struct args,
+        JOB_WHERE_OPTS,
+        { "format", 0, CLI_CHOICE, offsetof(struct args, format), "json", "FORMAT",
+          "output format: JSON, TensorFlow's TF_CONFIG, lines of host and port, variables for a "
+          "shell, or the line of ydl-tf(1)", formats }),
+    CLI_EXAMPLES({ "ydl spec mnist", "print the host and ports of every task" },
+                 { "ydl spec mnist --format hosts", "print a line for each task" }),
+    CLI_SECTIONS({ "JSON OUTPUT",
+        "generation\tHow often all tasks were restarted together.\n"
+        "roles\tAn object with a list for each role, by rank: objects with rank, host, node and "
+        "ports.\n\n"
+        "The output is the same without --json. --format tf is JSON, too; other formats cannot be "
+        "combined with --json." }),
 };
+/* clang-format on */

@@ -1,5 +1,5 @@
 /* status.c - `ydl status`: how a job is doing. */
-#include "cli/table.h"
+#include "cli/doc.h"
 #include "client/job_call.h"
 #include "cmd/job/verbs.h"
 #include "loop/loop.h"
@@ -16,26 +16,35 @@ struct args {
     bool tasks;
 };
 
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    JOB_WHERE_OPTS,
-    { "tasks", 't', CLI_FLAG, offsetof(struct args, tasks), NULL, NULL,
-      "list each task" },
-    { 0 },
-};
+static int put_tasks(const json_t *role, struct buf *out)
+{
+    json_t *states = json_object_get(role, "states"), *n;
+    const char *key;
+    int64_t all = 0;
 
+    json_object_foreach(states, key, n) all += json_integer_value(n);
+    return buf_printf(out, "%lld", (long long)(all ? all : json_int_or(role, "count", 0)));
+}
+
+static int put_states(const json_t *role, struct buf *out)
+{
+    return format_states(json_object_get(role, "states"), out);
+}
+
+/* clang-format off */
 static const struct table_column columns[] = {
-    { "ROLE", false }, { "TASKS", true }, { "STATES", false }, { "PROGRESS", false },
+    { "ROLE",     false, "{name}" },
+    { "TASKS",    true,  .put = put_tasks },
+    { "STATES",   false, .put = put_states },
+    { "PROGRESS", false, .put = format_progress },
 };
 /* clang-format on */
 
 /* "label  value", cleaned; nothing for an empty value. */
 static int status_put(struct buf *out, const char *label, const char *value)
 {
-    int r = *value ? buf_printf(out, "%-11s ", label) : 0;
+    int r = *value ? format_print(out, "%-11s %s", label, value) : 0;
 
-    if (r == 0)
-        r = format_clean(out, value);
     return r == 0 && *value ? buf_add_u8(out, '\n') : r;
 }
 
@@ -119,33 +128,6 @@ static int status_put_head(struct buf *out, const json_t *v, const char *logs)
     return r < 0 ? r : status_put(out, "logs", logs);
 }
 
-static int print_roles(const json_t *v, struct err *err)
-{
-    const json_t *roles = json_object_get(v, "roles"), *role;
-    AUTO_TABLE t = { 0 };
-    size_t i;
-
-    table_begin(&t, stdout, columns, COUNT_OF(columns));
-    json_array_foreach(roles, i, role)
-    {
-        const json_t *states = json_object_get(role, "states"), *n;
-        AUTO_BUF text = { .max = KIB };
-        AUTO_BUF progress = { .max = KIB };
-        const char *key;
-        int64_t all = 0;
-
-        json_object_foreach((json_t *)states, key, n) all += json_integer_value(n);
-        if (format_states(states, &text) < 0 || format_progress(role, &progress) < 0 ||
-            !buf_text(&text) || !buf_text(&progress))
-            return err_oom(err);
-        table_cell(&t, "%s", format_text(role, "name"));
-        table_cell(&t, "%lld", (long long)(all ? all : json_int_or(role, "count", 0)));
-        table_cell(&t, "%s", buf_text(&text));
-        table_cell(&t, "%s", buf_text(&progress));
-    }
-    return table_end(&t, err);
-}
-
 /* The last lines and the hint of what failed; its first line is in the head. */
 static int print_story(const json_t *v, const char *logs, struct err *err)
 {
@@ -176,58 +158,41 @@ static int status_work(struct job_call *x, struct err *err)
     if (status_put_head(&head, v, client_logs(x->client)) < 0 || !buf_text(&head))
         return err_oom(err);
     printf("%s\n", buf_text(&head));
-    r = a->tasks ? tasks_print(v, false, err) : print_roles(v, err);
+    r = a->tasks ? tasks_print(v, false, err)
+                 : doc_table(json_object_get(v, "roles"), columns, COUNT_OF(columns), err);
     return r < 0 ? r : print_story(v, NULL, err);
 }
 
-static int status_run(struct cli *c, struct err *err)
-{
-    return job_run_on(c, status_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl status last", "show the newest job" },
-    { "ydl status mnist --tasks", "list all tasks of the job named mnist" },
-    { 0 },
-};
-
-static const struct cli_section sections[] = {
-    { "JSON OUTPUT",
-      "Times are milliseconds since 1970, or null.\n\n"
-      "job, name, user, platform, framework\tThe id of the job and what it is.\n"
-      "state\tNEW, ASKING, FORMING, RUNNING, FINISHING, SUCCEEDED, FAILED or KILLED.\n"
-      "reason, waiting\tWhy it is in this state, and what it is waiting for, as sentences.\n"
-      "generation, restarts\tHow often all tasks were restarted together, and how often single "
-      "ones.\n"
-      "created, started, ended\tTimes.\n"
-      "exit, whose\tThe exit status, and the task it comes from.\n"
-      "unsaved\tA sentence if results could not be saved, or null.\n"
-      "missing\tOutput that may not be saved, or null: tasks (number of task attempts), texts\n"
-      "(sentences that name them).\n"
-      "roles\tA list of objects with name, count, states (tasks by state), step, total.\n"
-      "tasks\tA list of objects with task, role, rank, state, ready, generation, attempt, agent,\n"
-      "node, host, ports, pid, since, code, class, step, total, metrics.\n"
-      "story\tThe first failure, or null: task, class, code, signal, text, lines, hint, when.\n"
-      "progress\tstep, total, eta_ms; or null.\n"
-      "lost\ttrue if the master was killed, so that the end is a guess." },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_status = {
-    .name = "status",
-    .summary = "show how a job is doing",
-    .text =
-        "Shows the state of a job, running or ended: its roles, the states of their tasks, what "
-        "it\n"
-        "is waiting for, its progress, and why it failed.\n\n"
-        "A job is named by its id, by its name if that is unique, or by 'last', the newest job.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "JOB",
-    .least = 1,
-    .most = 1,
-    .examples = examples,
-    .sections = sections,
-    .ask = "Which job?",
-    .run = status_run,
+    .name = "status", .summary = "show how a job is doing", .operands = "JOB", .least = 1,
+    .most = 1, .ask = "Which job?", JOB_VERB_ON(status_work),
+    .text = "Shows the state of a job, running or ended: its roles, the states of their tasks, "
+            "what it is waiting for, its progress, and why it failed.\n\n"
+            "A job is named by its id, by its name if that is unique, or by 'last', the newest "
+            "job.",
+    CLI_OPTS(struct args,
+        JOB_WHERE_OPTS,
+        { "tasks", 't', CLI_FLAG, offsetof(struct args, tasks), NULL, NULL, "list each task" }),
+    CLI_EXAMPLES({ "ydl status last", "show the newest job" },
+                 { "ydl status mnist --tasks", "list all tasks of the job named mnist" }),
+    CLI_SECTIONS({ "JSON OUTPUT",
+        "Times are milliseconds since 1970, or null.\n\n"
+        "job, name, user, platform, framework\tThe id of the job and what it is.\n"
+        "state\tNEW, ASKING, FORMING, RUNNING, FINISHING, SUCCEEDED, FAILED or KILLED.\n"
+        "reason, waiting\tWhy it is in this state, and what it is waiting for, as sentences.\n"
+        "generation, restarts\tHow often all tasks were restarted together, and how often single "
+        "ones.\n"
+        "created, started, ended\tTimes.\n"
+        "exit, whose\tThe exit status, and the task it comes from.\n"
+        "unsaved\tA sentence if results could not be saved, or null.\n"
+        "missing\tOutput that may not be saved, or null: tasks (number of task attempts), texts "
+        "(sentences that name them).\n"
+        "roles\tA list of objects with name, count, states (tasks by state), step, total.\n"
+        "tasks\tA list of objects with task, role, rank, state, ready, generation, attempt, agent, "
+        "node, host, ports, pid, since, code, class, step, total, metrics.\n"
+        "story\tThe first failure, or null: task, class, code, signal, text, lines, hint, when.\n"
+        "progress\tstep, total, eta_ms; or null.\n"
+        "lost\ttrue if the master was killed, so that the end is a guess." }),
 };
+/* clang-format on */

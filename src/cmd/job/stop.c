@@ -7,15 +7,6 @@ struct args {
     const char *grace;
 };
 
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    JOB_WHERE_OPTS,
-    { "grace", 0, CLI_TEXT, offsetof(struct args, grace), NULL, "DURATION",
-      "time between the request to stop and the kill (default: as the job says)" },
-    { 0 },
-};
-/* clang-format on */
-
 static int stop_work(struct job_call *x, struct err *err)
 {
     const struct args *a = job_args(x);
@@ -31,37 +22,22 @@ static int stop_work(struct job_call *x, struct err *err)
     return target ? act_end(x, "stop", target, err) : err_oom(err);
 }
 
-static int stop_run(struct cli *c, struct err *err)
-{
-    return job_run_on(c, stop_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl stop last", "stop the newest job" },
-    { "ydl stop mnist --grace 5m", "stop a job, and give it five minutes to save its state" },
-    { 0 },
-};
-
-static const struct cli_section sections[] = {
-    { "JSON OUTPUT", "job\tThe job's id.\n"
-                     "done\tstop, or nothing if the job had already ended.\n"
-                     "state, exit\tHow it ended." },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_stop = {
-    .name = "stop",
-    .summary = "stop a job and let it clean up",
-    .text =
-        "Asks every task of a job to end, kills those that have not ended after the job's grace\n"
-        "time, and waits until the job has ended.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "JOB",
-    .least = 1,
-    .most = 1,
-    .examples = examples,
-    .sections = sections,
-    .ask = "Which job?",
-    .run = stop_run,
+    .name = "stop", .summary = "stop a job and let it clean up", .operands = "JOB", .least = 1,
+    .most = 1, .ask = "Which job?", JOB_VERB_ON(stop_work),
+    .text = "Asks every task of a job to end, kills those that have not ended after the job's "
+            "grace time, and waits until the job has ended.",
+    CLI_OPTS(struct args,
+        JOB_WHERE_OPTS,
+        { "grace", 0, CLI_TEXT, offsetof(struct args, grace), NULL, "DURATION",
+          "time between the request to stop and the kill (default: as the job says)" }),
+    CLI_EXAMPLES({ "ydl stop last", "stop the newest job" },
+                 { "ydl stop mnist --grace 5m",
+                   "stop a job, and give it five minutes to save its state" }),
+    CLI_SECTIONS({ "JSON OUTPUT",
+        "job\tThe job's id.\n"
+        "done\tstop, or nothing if the job had already ended.\n"
+        "state, exit\tHow it ended." }),
 };
+/* clang-format on */

@@ -1,4 +1,5 @@
 /* submit.c - `ydl submit`: starts a job and prints its id. */
+#include "cli/doc.h"
 #include "client/job_call.h"
 #include "client/job_wait.h"
 #include "cmd/job/start_job.h"
@@ -14,16 +15,12 @@
 
 static int print_id(const struct job_call *x, struct err *err)
 {
-    AUTO_JSON *v = NULL;
-    int r;
-
     if (!x->globals->json) {
         printf("%s\n", client_id(x->client));
         return fflush(stdout) == 0 ? 0 : err_sys(err, "write to standard output");
     }
-    r = json_make(&v, err, "{s:s, s:o}", "job", client_id(x->client), "path",
-                  json_text(client_home(x->client)));
-    return r < 0 ? r : json_print(stdout, v, err);
+    return doc_print(err, "{s:s, s:o}", "job", client_id(x->client), "path",
+                     json_text(client_home(x->client)));
 }
 
 /* The end of a job that was over before it could be said where its tasks listen. Quiet means no
@@ -86,47 +83,27 @@ static int submit_work(struct job_call *x, struct err *err)
     return r < 0 || !o->wait ? r : wait_for_end(x, 0, err);
 }
 
-static int submit_run(struct cli *c, struct err *err)
-{
-    return job_run(c, submit_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl submit -f job.yaml", "start a job and return at once" },
-    { "job=$(ydl submit -q -n 2 -- python train.py); ydl wait $job",
-      "start a job, and wait for it later" },
-    { 0 },
-};
-
-static const struct cli_section sections[] = {
-    { "ENVIRONMENT",
-      "YDL_ON\tDefault of --on: local or yarn.\n"
-      "YDL_PLAN\tIf 1, print the plan and start nothing; see ydl-plan(1).\n"
-      "XDG_STATE_HOME\tJobs of this machine are kept in $XDG_STATE_HOME/ydl (default:\n"
-      "~/.local/state/ydl)." },
-    { "JSON OUTPUT",
-      "job\tThe job's id.\n"
-      "path\tThe directory where its files are kept.\n\n"
-      "With --wait, the document of ydl-wait(1) follows on a line of its own. With --spec, it is\n"
-      "printed only if the job ends before all its tasks run." },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_submit = {
-    .name = "submit",
-    .summary = "start a job and print its id",
-    .text =
-        "Starts a job as 'ydl run' does, prints its id and leaves it running. Follow it with\n"
-        "'ydl logs -f', wait for it with 'ydl wait', stop it with 'ydl stop'. With --wait, waits\n"
-        "for the job and exits with its status; Ctrl-C then ends the wait, not the job.",
-    .opts = options_table,
-    .args_size = sizeof(struct options),
-    .operands = "[COMMAND…]",
-    .most = CLI_ANY,
-    .complete = CLI_COMMANDS,
-    .command_follows = true,
-    .examples = examples,
-    .sections = sections,
-    .lacks = OPTIONS_STAY,
-    .run = submit_run,
+    .name = "submit", .summary = "start a job and print its id", .operands = "[COMMAND…]",
+    .most = CLI_ANY, .complete = CLI_COMMANDS, .command_follows = true, .lacks = OPTIONS_STAY,
+    .opts = options_table, .args_size = sizeof(struct options), JOB_VERB(submit_work),
+    .text = "Starts a job as 'ydl run' does, prints its id and leaves it running. Follow it with "
+            "'ydl logs -f', wait for it with 'ydl wait', stop it with 'ydl stop'. With --wait, "
+            "waits for the job and exits with its status; Ctrl-C then ends the wait, not the job.",
+    CLI_EXAMPLES({ "ydl submit -f job.yaml", "start a job and return at once" },
+                 { "job=$(ydl submit -q -n 2 -- python train.py); ydl wait $job",
+                   "start a job, and wait for it later" }),
+    CLI_SECTIONS(
+      { "ENVIRONMENT",
+        "YDL_ON\tDefault of --on: local or yarn.\n"
+        "YDL_PLAN\tIf 1, print the plan and start nothing; see ydl-plan(1).\n"
+        "XDG_STATE_HOME\tJobs of this machine are kept in $XDG_STATE_HOME/ydl (default: "
+        "~/.local/state/ydl)." },
+      { "JSON OUTPUT",
+        "job\tThe job's id.\n"
+        "path\tThe directory where its files are kept.\n\n"
+        "With --wait, the document of ydl-wait(1) follows on a line of its own. With --spec, it is "
+        "printed only if the job ends before all its tasks run." }),
 };
+/* clang-format on */

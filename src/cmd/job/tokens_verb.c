@@ -52,12 +52,9 @@ static int tokens_verb_run(struct cli *c, struct err *err)
     return connect_run(c, CONNECT_CONFIGURED, tokens_verb_work, NULL, err);
 }
 
+/* clang-format off */
 const struct cli_verb verb_tokens = {
-    .name = "tokens",
-    .summary = "get newer tokens for a job (run by its master)",
-    .hidden = true,
-    .operands = "PLACE…",
-    .least = 1,
-    .most = CLI_ANY,
-    .run = tokens_verb_run,
+    .name = "tokens", .summary = "get newer tokens for a job (run by its master)",
+    .operands = "PLACE…", .least = 1, .most = CLI_ANY, .hidden = true, .run = tokens_verb_run,
 };
+/* clang-format on */

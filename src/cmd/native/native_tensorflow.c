@@ -18,27 +18,6 @@ struct args {
 };
 
 #define AT(field) offsetof(struct args, field)
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    { "lib",          0, CLI_TEXT,  AT(lib),      NULL, "PATH",
-      "libtensorflow_cc.so.2, or its directory" },
-    { "fallback",     0, CLI_FLAG,  AT(fallback), NULL, NULL,
-      "run COMMAND if its Python has no libtensorflow_cc.so.2" },
-    { "cluster-spec", 0, CLI_TEXT,  AT(cluster),  NULL, "SPEC",
-      "all servers: JSON as in TF_CONFIG, or ps|HOST:PORT,worker|HOST:PORT;HOST:PORT" },
-    { "job",          0, CLI_LIST,  AT(jobs),     NULL, "NAME=HOST:PORT,…",
-      "servers of one job, instead of --cluster-spec" },
-    { "job-name",     0, CLI_TEXT,  AT(job_name), NULL, "NAME",
-      "the job of this server", .fallback = "from TF_CONFIG" },
-    { "task-index",   0, CLI_I64,   AT(index),    "-1", "N",
-      "the index of this server in its job; -1: from TF_CONFIG" },
-    { "inter-op",     0, CLI_COUNT, AT(inter),    NULL, "N",
-      "threads between operations, at least 2", .fallback = "one per processor" },
-    { "intra-op",     0, CLI_COUNT, AT(intra),    NULL, "N",
-      "threads within an operation", .fallback = "chosen by TensorFlow" },
-    { 0 },
-};
-/* clang-format on */
 
 /* Where the cluster comes from: words win over the environment. */
 static int read_cluster(const struct args *a, struct tf_cluster *c, struct tf_task *t,
@@ -120,34 +99,37 @@ static int native_tensorflow_run(struct cli *c, struct err *err)
     return r < 0 ? r : tf_serve(&o, err);
 }
 
-static const struct cli_section sections[] = {
-    { "ENVIRONMENT",
-      "TF_CONFIG\tThe cluster and our place in it, as jobs of ydl set it.\n"
-      "TENSORFLOW_LIBRARY_PATH\tlibtensorflow_cc.so.2, or the directory that has it.\n"
-      "TF_CPP_MIN_LOG_LEVEL\tHow much TensorFlow says; 2: errors only." },
-    { 0 },
-};
-
-static const struct cli_example examples[] = {
-    { "ydl-native tensorflow --job worker=10.0.0.1:2222 --job-name worker --task-index 0",
-      "start a single server by hand" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_native_tensorflow = {
     .name = "tensorflow",
     .summary = "run a TensorFlow server: ps, worker, or the master of in-graph training",
-    .text =
-        "Runs a gRPC server as tf.distribute.Server does, for sessions of TensorFlow 1 and for\n"
-        "ParameterServerStrategy. It listens on the port of its own address, on all\n"
-        "interfaces, until the process is killed: TensorFlow has no other way to stop it.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "[-- COMMAND [ARGUMENT…]]",
-    .most = CLI_ANY,
-    .complete = CLI_COMMANDS,
-    .command_follows = true,
-    .examples = examples,
-    .sections = sections,
-    .run = native_tensorflow_run,
+    .operands = "[-- COMMAND [ARGUMENT…]]", .most = CLI_ANY, .complete = CLI_COMMANDS,
+    .command_follows = true, .run = native_tensorflow_run,
+    .text = "Runs a gRPC server as tf.distribute.Server does, for sessions of TensorFlow 1 and "
+            "for ParameterServerStrategy. It listens on the port of its own address, on all "
+            "interfaces, until the process is killed: TensorFlow has no other way to stop it.",
+    CLI_OPTS(struct args,
+        { "lib", 0, CLI_TEXT, AT(lib), NULL, "PATH", "libtensorflow_cc.so.2, or its directory" },
+        { "fallback", 0, CLI_FLAG, AT(fallback), NULL, NULL,
+          "run COMMAND if its Python has no libtensorflow_cc.so.2" },
+        { "cluster-spec", 0, CLI_TEXT, AT(cluster), NULL, "SPEC",
+          "all servers: JSON as in TF_CONFIG, or ps|HOST:PORT,worker|HOST:PORT;HOST:PORT" },
+        { "job", 0, CLI_LIST, AT(jobs), NULL, "NAME=HOST:PORT,…",
+          "servers of one job, instead of --cluster-spec" },
+        { "job-name", 0, CLI_TEXT, AT(job_name), NULL, "NAME", "the job of this server",
+          .fallback = "from TF_CONFIG" },
+        { "task-index", 0, CLI_I64, AT(index), "-1", "N",
+          "the index of this server in its job; -1: from TF_CONFIG" },
+        { "inter-op", 0, CLI_COUNT, AT(inter), NULL, "N", "threads between operations, at least 2",
+          .fallback = "one per processor" },
+        { "intra-op", 0, CLI_COUNT, AT(intra), NULL, "N", "threads within an operation",
+          .fallback = "chosen by TensorFlow" }),
+    CLI_EXAMPLES(
+        { "ydl-native tensorflow --job worker=10.0.0.1:2222 --job-name worker --task-index 0",
+          "start a single server by hand" }),
+    CLI_SECTIONS({ "ENVIRONMENT",
+        "TF_CONFIG\tThe cluster and our place in it, as jobs of ydl set it.\n"
+        "TENSORFLOW_LIBRARY_PATH\tlibtensorflow_cc.so.2, or the directory that has it.\n"
+        "TF_CPP_MIN_LOG_LEVEL\tHow much TensorFlow says; 2: errors only." }),
 };
+/* clang-format on */

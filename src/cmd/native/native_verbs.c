@@ -12,22 +12,19 @@ static const struct cli_verb *const verbs[] = {
     &verb_help, &verb_native_mxnet, &verb_native_tensorflow, &verb_version, NULL,
 };
 
+/* clang-format off */
 const struct cli_program program_ydl_native = {
-    .name = "ydl-native",
-    .summary = "run servers of deep-learning frameworks without Python",
-    .text =
-        "ydl-native runs a server of a framework, a scheduler or a parameter server, with the\n"
-        "framework's own C library and without Python. Jobs of ydl start it as --native says; it\n"
-        "can also be started by hand.\n\n"
-        "It searches the library in --lib, in the library's environment variable, in the Python\n"
-        "environment of COMMAND or of the first python in PATH, in directories beside the task\n"
-        "(archives), and in the loader's default path.",
-    .version = YDL_VERSION,
-    .date = "November 16, 2026",
-    .globals = globals_node_opts,
-    .globals_size = sizeof(struct globals),
-    .verbs = verbs,
+    .name = "ydl-native", .summary = "run servers of deep-learning frameworks without Python",
+    .version = YDL_VERSION, .date = "November 16, 2026", .globals = globals_node_opts,
+    .globals_size = sizeof(struct globals), .verbs = verbs,
+    .text = "ydl-native runs a server of a framework, a scheduler or a parameter server, with the "
+            "framework's own C library and without Python. Jobs of ydl start it as --native says; "
+            "it can also be started by hand.\n\n"
+            "It searches the library in --lib, in the library's environment variable, in the "
+            "Python environment of COMMAND or of the first python in PATH, in directories beside "
+            "the task (archives), and in the loader's default path.",
 };
+/* clang-format on */
 
 void native_note(const struct cli *c, const char *text)
 {

@@ -2,24 +2,6 @@
 #include "agent/container_init.h"
 #include "cmd/verbs.h"
 
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    { "socket", 0, CLI_TEXT, offsetof(struct init_options, socket), NULL, "FILE",
-      "socket of the task; the container ends when it is closed" },
-    { "env",    0, CLI_TEXT, offsetof(struct init_options, env),    NULL, "FILE",
-      "file with the environment of the task" },
-    { "out",    0, CLI_TEXT, offsetof(struct init_options, out),    NULL, "FILE",
-      "file for standard output" },
-    { "err",    0, CLI_TEXT, offsetof(struct init_options, err),    NULL, "FILE",
-      "file for standard error" },
-    { "cwd",    0, CLI_TEXT, offsetof(struct init_options, cwd),    NULL, "DIR",
-      "working directory" },
-    { "end",    0, CLI_TEXT, offsetof(struct init_options, end),    NULL, "FILE",
-      "file for the exit status" },
-    { 0 },
-};
-/* clang-format on */
-
 static int node_init_run(struct cli *c, struct err *err)
 {
     struct init_options o = *(const struct init_options *)c->args;
@@ -30,15 +12,23 @@ static int node_init_run(struct cli *c, struct err *err)
     return init_run(&o, err);
 }
 
+/* clang-format off */
 const struct cli_verb verb_node_init = {
-    .name = "init",
-    .summary = "run a task as process 1 of its container (started by an agent)",
-    .hidden = true,
-    .opts = opts,
-    .args_size = sizeof(struct init_options),
-    .operands = "COMMAND [ARGUMENT…]",
-    .least = 1,
-    .most = CLI_ANY,
-    .command_follows = true,
-    .run = node_init_run,
+    .name = "init", .summary = "run a task as process 1 of its container (started by an agent)",
+    .operands = "COMMAND [ARGUMENT…]", .least = 1, .most = CLI_ANY, .command_follows = true,
+    .hidden = true, .run = node_init_run,
+    CLI_OPTS(struct init_options,
+        { "socket", 0, CLI_TEXT, offsetof(struct init_options, socket), NULL, "FILE",
+          "socket of the task; the container ends when it is closed" },
+        { "env", 0, CLI_TEXT, offsetof(struct init_options, env), NULL, "FILE",
+          "file with the environment of the task" },
+        { "out", 0, CLI_TEXT, offsetof(struct init_options, out), NULL, "FILE",
+          "file for standard output" },
+        { "err", 0, CLI_TEXT, offsetof(struct init_options, err), NULL, "FILE",
+          "file for standard error" },
+        { "cwd", 0, CLI_TEXT, offsetof(struct init_options, cwd), NULL, "DIR",
+          "working directory" },
+        { "end", 0, CLI_TEXT, offsetof(struct init_options, end), NULL, "FILE",
+          "file for the exit status" }),
 };
+/* clang-format on */

@@ -18,13 +18,6 @@ struct args {
     bool container;
 };
 
-static const struct cli_opt opts[] = {
-    { "dir", 0, CLI_TEXT, offsetof(struct args, dir), NULL, "DIR", "directory of the job" },
-    { "container", 0, CLI_FLAG, offsetof(struct args, container), NULL, NULL,
-      "run as the application master on YARN" },
-    { 0 },
-};
-
 struct run {
     struct loop *loop;
     const struct job_dir *dir; /* on this machine */
@@ -101,11 +94,13 @@ static int node_master_run(struct cli *c, struct err *err)
     return run_in_loop(&run, run_here);
 }
 
+/* clang-format off */
 const struct cli_verb verb_node_master = {
-    .name = "master",
-    .summary = "run one job (started by ydl)",
-    .hidden = true,
-    .opts = opts,
-    .args_size = sizeof(struct args),
+    .name = "master", .summary = "run one job (started by ydl)", .hidden = true,
     .run = node_master_run,
+    CLI_OPTS(struct args,
+        { "dir", 0, CLI_TEXT, offsetof(struct args, dir), NULL, "DIR", "directory of the job" },
+        { "container", 0, CLI_FLAG, offsetof(struct args, container), NULL, NULL,
+          "run as the application master on YARN" }),
 };
+/* clang-format on */

@@ -1,6 +1,7 @@
 /* pack_verb.c - `ydl pack`: an environment or a directory as one archive. */
 #include "base/json.h"
 #include "base/path.h"
+#include "cli/doc.h"
 #include "cli/globals.h"
 #include "cli/progress.h"
 #include "cmd/verbs.h"
@@ -26,20 +27,6 @@ struct args {
 enum format { FORMAT_TGZ, FORMAT_TAR };
 static const char *const formats[] = { "tar.gz", "tar", NULL };
 
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    { "output", 'o', CLI_TEXT,   AT(output), NULL,     "PATH",
-      "file to make, or directory to put it in", .fallback = "the current directory" },
-    { "name",   0,   CLI_TEXT,   AT(name),   NULL,     "NAME",
-      "prefix of the file's name", .fallback = "the name of DIR" },
-    { "format", 0,   CLI_CHOICE, AT(format), "tar.gz", "FORMAT",
-      "archive format; YARN unpacks both", formats },
-    { "level",  0,   CLI_COUNT,  AT(level),  "6",      "N",
-      "compression level, from 1 (fast) to 9 (small)" },
-    { 0 },
-};
-/* clang-format on */
-
 /* What is being packed. */
 struct packing {
     const struct cli *cli;
@@ -56,7 +43,7 @@ struct packing {
 
 /* ---- looking ---- */
 
-static int pack_verb_look_work(void *arg)
+static int look_at_source(void *arg)
 {
     struct packing *p = arg;
     int r = pyenv_look(p->cli->operands[0], &p->env, p->err);
@@ -109,14 +96,14 @@ static char *first_name(const struct packing *p)
 
 /* ---- writing ---- */
 
-static int some_work(void *arg)
+static int write_some(void *arg)
 {
     struct packing *p = arg;
 
     return pack_file_some(p->file, p->err);
 }
 
-static int pack_verb_write_all(struct packing *p, struct err *err)
+static int write_archive(struct packing *p, struct err *err)
 {
     AUTO_PROGRESS *line = NULL;
     int r =
@@ -127,13 +114,13 @@ static int pack_verb_write_all(struct packing *p, struct err *err)
     do {
         if (fiber_cancelled(p->loop))
             return err_set(err, -ECANCELED, "interrupted");
-        r = work_run(p->loop, some_work, p);
+        r = work_run(p->loop, write_some, p);
         progress_set(line, pack_file_done(p->file));
     } while (r > 0);
     return r < 0 ? r : pack_file_hash(p->file, p->hash, err);
 }
 
-static int pack_verb_make(struct packing *p, struct err *err)
+static int make_archive(struct packing *p, struct err *err)
 {
     AUTO_FREE char *first = first_name(p);
     AUTO_PATH_OUT out = PATH_OUT_INIT;
@@ -143,7 +130,7 @@ static int pack_verb_make(struct packing *p, struct err *err)
     if (r == 0)
         r = pack_file_new(&p->list, out.fd, level, &p->file, err);
     if (r == 0)
-        r = pack_verb_write_all(p, err);
+        r = write_archive(p, err);
     if (r < 0)
         return r;
     p->path = file_name(p);
@@ -154,19 +141,16 @@ static int pack_verb_make(struct packing *p, struct err *err)
 
 /* ---- saying ---- */
 
-static int pack_verb_print_json(const struct packing *p, struct err *err)
+static int print_archive_json(const struct packing *p, struct err *err)
 {
-    AUTO_JSON *v = NULL;
-    int r = json_make(&v, err, "{s:o, s:s, s:s, s:I, s:I, s:I, s:o, s:o}", "path",
-                      json_text(p->path), "kind", pyenv_kind_name(p->env.kind), "hash", p->hash,
-                      "size", (json_int_t)pack_file_written(p->file), "files",
-                      (json_int_t)p->list.n_files, "bytes", (json_int_t)p->list.bytes, "python",
-                      json_text(p->env.python), "notes", json_texts(p->notes.v, p->notes.n));
-
-    return r < 0 ? r : json_print(stdout, v, err);
+    return doc_print(err, "{s:o, s:s, s:s, s:I, s:I, s:I, s:o, s:o}", "path", json_text(p->path),
+                     "kind", pyenv_kind_name(p->env.kind), "hash", p->hash, "size",
+                     (json_int_t)pack_file_written(p->file), "files", (json_int_t)p->list.n_files,
+                     "bytes", (json_int_t)p->list.bytes, "python", json_text(p->env.python),
+                     "notes", json_texts(p->notes.v, p->notes.n));
 }
 
-static int pack_verb_print(const struct packing *p, struct err *err)
+static int print_archive(const struct packing *p, struct err *err)
 {
     const struct globals *g = globals_of(p->cli);
     char text[1024], bytes[STR_SIZE_MAX], size[STR_SIZE_MAX];
@@ -176,7 +160,7 @@ static int pack_verb_print(const struct packing *p, struct err *err)
         fprintf(stderr, "ydl: note: %s\n", text);
     }
     if (g->json)
-        return pack_verb_print_json(p, err);
+        return print_archive_json(p, err);
     if (!g->quiet)
         fprintf(stderr, "ydl: %s: %llu files, %s, packed %s\n", pyenv_kind_name(p->env.kind),
                 (unsigned long long)p->list.n_files, str_size(p->list.bytes, bytes),
@@ -188,17 +172,17 @@ static int pack_verb_print(const struct packing *p, struct err *err)
 
 /* ---- all of it ---- */
 
-static int pack_verb_work(void *arg)
+static int pack_source(void *arg)
 {
     struct packing *p = arg;
-    int r = work_run(p->loop, pack_verb_look_work, p);
+    int r = work_run(p->loop, look_at_source, p);
 
     if (r == 0)
-        r = pack_verb_make(p, p->err);
-    return r < 0 ? r : pack_verb_print(p, p->err);
+        r = make_archive(p, p->err);
+    return r < 0 ? r : print_archive(p, p->err);
 }
 
-static int pack_verb_run(struct cli *c, struct err *err)
+static int pack_run(struct cli *c, struct err *err)
 {
     struct packing p = { .cli = c, .args = c->args, .err = err };
     unsigned char sum[EVP_MAX_MD_SIZE];
@@ -210,7 +194,7 @@ static int pack_verb_run(struct cli *c, struct err *err)
     (void)EVP_Digest("", 0, sum, NULL, EVP_sha256(), NULL);
     r = loop_new(&p.loop, err);
     if (r == 0)
-        r = loop_run(p.loop, pack_verb_work, &p, true);
+        r = loop_run(p.loop, pack_source, &p, true);
     if (r < 0 && p.loop && loop_signal(p.loop))
         r = err_set(err, -ECANCELED, "interrupted");
     pack_file_free(p.file);
@@ -222,59 +206,52 @@ static int pack_verb_run(struct cli *c, struct err *err)
     return r;
 }
 
-static const struct cli_example examples[] = {
-    { "ydl pack env", "make env-HASH.tar.gz of the environment env" },
-    { "ydl run --archives $(ydl pack -q data -o /tmp)#data -- ./job",
-      "put a directory beside every task" },
-    { "ydl pack env -o env.tar.gz && ydl fs put env.tar.gz /envs/",
-      "share an environment; others use it with --venv hdfs:///envs/env.tar.gz" },
-    { 0 },
-};
-
-static const struct cli_section sections[] = {
-    { "ENVIRONMENTS",
-      "A venv is recognized by its pyvenv.cfg, a conda environment by its conda-meta. In the\n"
-      "archive, scripts look for the interpreter in their own directory, and bin/activate detects\n"
-      "its path, so that the archive can be unpacked anywhere. Caches of compiled code are\n"
-      "excluded, and so are pkgs, envs and conda-bld of conda's base environment.\n\n"
-      "The python of a venv remains a link to the interpreter it was made with: every machine\n"
-      "needs that interpreter at the same path. A conda environment includes its own. Some of its\n"
-      "files (configurations, a few programs and libraries) contain its path; in the archive they\n"
-      "contain the placeholders of their packages. Jobs replace these automatically; after\n"
-      "unpacking by hand, run bin/conda-unpack.\n\n"
-      "Packages installed with pip install -e are not part of an environment; a note names them." },
-    { "FILES",
-      "NAME-HASH.tar.gz\tHASH is the beginning of the SHA-256 of the archive before compression.\n"
-      "The same content gives the same bytes and the same name: entries are sorted, have no "
-      "owner,\n"
-      "and have the same time." },
-    { "JSON OUTPUT", "path\tThe archive.\n"
-                     "kind\tvenv, conda or directory.\n"
-                     "hash\tThe complete hash.\n"
-                     "size\tSize of the archive in bytes.\n"
-                     "files, bytes\tNumber and total size of the files in it.\n"
-                     "python\tThe interpreter it needs on every machine, or null.\n"
-                     "notes\tWhat to know before using it elsewhere." },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_pack = {
-    .name = "pack",
-    .summary = "pack a Python environment or a directory",
+    .name = "pack", .summary = "pack a Python environment or a directory", .operands = "DIR",
+    .least = 1, .most = 1, .complete = CLI_DIRS, .ask = "Which directory?",
+    .lacks = GLOBALS_CLUSTER, .run = pack_run,
     .text = "Makes an archive of a venv, a conda environment or any other directory that can be "
-            "unpacked\n"
-            "anywhere, and prints its path. This is needed only for --archives: --venv packs and "
-            "uploads\n"
-            "an environment automatically.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
-    .operands = "DIR",
-    .least = 1,
-    .most = 1,
-    .complete = CLI_DIRS,
-    .examples = examples,
-    .sections = sections,
-    .ask = "Which directory?",
-    .lacks = GLOBALS_CLUSTER,
-    .run = pack_verb_run,
+            "unpacked anywhere, and prints its path. This is needed only for --archives: --venv "
+            "packs and uploads an environment automatically.",
+    CLI_OPTS(struct args,
+        { "output", 'o', CLI_TEXT, AT(output), NULL, "PATH",
+          "file to make, or directory to put it in", .fallback = "the current directory" },
+        { "name", 0, CLI_TEXT, AT(name), NULL, "NAME", "prefix of the file's name",
+          .fallback = "the name of DIR" },
+        { "format", 0, CLI_CHOICE, AT(format), "tar.gz", "FORMAT",
+          "archive format; YARN unpacks both", formats },
+        { "level", 0, CLI_COUNT, AT(level), "6", "N",
+          "compression level, from 1 (fast) to 9 (small)" }),
+    CLI_EXAMPLES({ "ydl pack env", "make env-HASH.tar.gz of the environment env" },
+                 { "ydl run --archives $(ydl pack -q data -o /tmp)#data -- ./job",
+                   "put a directory beside every task" },
+                 { "ydl pack env -o env.tar.gz && ydl fs put env.tar.gz /envs/",
+                   "share an environment; others use it with --venv hdfs:///envs/env.tar.gz" }),
+    CLI_SECTIONS(
+      { "ENVIRONMENTS",
+        "A venv is recognized by its pyvenv.cfg, a conda environment by its conda-meta. In the "
+        "archive, scripts look for the interpreter in their own directory, and bin/activate "
+        "detects its path, so that the archive can be unpacked anywhere. Caches of compiled code "
+        "are excluded, and so are pkgs, envs and conda-bld of conda's base environment.\n\n"
+        "The python of a venv remains a link to the interpreter it was made with: every machine "
+        "needs that interpreter at the same path. A conda environment includes its own. Some of "
+        "its files (configurations, a few programs and libraries) contain its path; in the archive "
+        "they contain the placeholders of their packages. Jobs replace these automatically; after "
+        "unpacking by hand, run bin/conda-unpack.\n\n"
+        "Packages installed with pip install -e are not part of an environment; a note "
+        "names them." },
+      { "FILES",
+        "NAME-HASH.tar.gz\tHASH is the beginning of the SHA-256 of the archive before compression. "
+        "The same content gives the same bytes and the same name: entries are sorted, have no "
+        "owner, and have the same time." },
+      { "JSON OUTPUT",
+        "path\tThe archive.\n"
+        "kind\tvenv, conda or directory.\n"
+        "hash\tThe complete hash.\n"
+        "size\tSize of the archive in bytes.\n"
+        "files, bytes\tNumber and total size of the files in it.\n"
+        "python\tThe interpreter it needs on every machine, or null.\n"
+        "notes\tWhat to know before using it elsewhere." }),
 };
+/* clang-format on */

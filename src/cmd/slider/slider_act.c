@@ -1,5 +1,6 @@
 /* slider_act.c - a verb from its words to its exit code; see slider_verb.h. */
 #include "base/log.h"
+#include "cli/doc.h"
 #include "cli/exit.h"
 #include "cmd/slider/slider_store.h"
 #include "cmd/slider/slider_verb.h"
@@ -11,15 +12,12 @@
 static int report_json(int result, int code, const struct err *err)
 {
     json_t *error = exit_json(result, err);
-    AUTO_JSON *doc = NULL;
 
     if (!error || json_object_set_new(error, "exit", json_integer(code)) < 0) {
         json_decref(error);
         return -ENOMEM;
     }
-    if (json_make(&doc, NULL, "{s:o}", "error", error) < 0)
-        return -ENOMEM;
-    return json_print(stdout, doc, NULL);
+    return doc_print(NULL, "{s:o}", "error", error);
 }
 
 /* The sentence, the line of the file that it is about, and the hint. */

@@ -1,4 +1,5 @@
 /* slider_change.c - `slider stop`, `destroy` and `flex`; see slider_verb.h. */
+#include "cli/doc.h"
 #include "client/job_actions.h"
 #include "client/job_wait.h"
 #include "cmd/slider/slider_start.h"
@@ -14,13 +15,8 @@
 /* What was done: a line, or {"name", "done"} with --json. */
 static int slider_say(const struct slider *s, const char *done, const char *text, struct err *err)
 {
-    AUTO_JSON *v = NULL;
-    int r = 0;
-
-    if (s->json) {
-        r = json_make(&v, err, "{s:s, s:s, s:s}", "name", s->name, "done", done, "text", text);
-        return r < 0 ? r : json_print(stdout, v, err);
-    }
+    if (s->json)
+        return doc_print(err, "{s:s, s:s, s:s}", "name", s->name, "done", done, "text", text);
     if (!slider_given(s, "--quiet"))
         printf("%s: %s\n", s->name, text);
     return 0;

@@ -178,8 +178,9 @@ bool slider_package_has(const struct slider_package *p, const char *name)
     return path && access(path, F_OK) == 0;
 }
 
-int slider_package_read(struct slider_package *p, const char *name, struct buf *ret,
-                        struct err *err)
+/* A file of it; 0, -ENOENT, or another failure. */
+static int slider_package_read(struct slider_package *p, const char *name, struct buf *ret,
+                               struct err *err)
 {
     AUTO_FREE char *path = p->zip ? NULL : path_join(p->path, name);
 

@@ -20,9 +20,6 @@ struct slider_package {
 int slider_package_open(struct slider_package *p, const char *path, struct err *err);
 void slider_package_done(struct slider_package *p); /* zero is fine */
 bool slider_package_has(const struct slider_package *p, const char *name);
-/* A file of it; 0, -ENOENT, or another failure. */
-int slider_package_read(struct slider_package *p, const char *name, struct buf *ret,
-                        struct err *err);
 
 /* A JSON file that an option names: here, or else in the package (may be NULL), as the text's own
  * command names them. CLI_USAGE when it is in neither. */

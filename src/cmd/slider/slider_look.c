@@ -1,4 +1,5 @@
 /* slider_look.c - `slider status`, `list`, `exists` and `lookup`; see slider_verb.h. */
+#include "cli/doc.h"
 #include "client/client_yarn_private.h"
 #include "cmd/slider/slider_start.h"
 #include "cmd/slider/slider_verb.h"
@@ -86,7 +87,7 @@ static int64_t state_count(const json_t *role, const char *state)
 }
 
 /* What is asked for and what there is, of one component. */
-static json_t *slider_look_role_json(const json_t *role)
+static json_t *role_facts_json(const json_t *role)
 {
     int64_t live = state_count(role, "RUNNING"), failed = state_count(role, "FAILED");
 
@@ -105,7 +106,7 @@ static json_t *live_json(const json_t *task)
 }
 
 /* roles, instances, statistics and status.live of a job's document. */
-static int slider_look_add_roles(json_t *doc, const json_t *status)
+static int add_role_facts(json_t *doc, const json_t *status)
 {
     json_t *roles = json_object_get(doc, "roles"), *statistics = json_object_get(doc, "statistics");
     const json_t *role;
@@ -115,7 +116,7 @@ static int slider_look_add_roles(json_t *doc, const json_t *status)
     {
         const char *name = format_text(role, "name");
 
-        if (json_object_set_new(roles, name, slider_look_role_json(role)) < 0 ||
+        if (json_object_set_new(roles, name, role_facts_json(role)) < 0 ||
             json_object_set_new(
                 statistics, name,
                 json_pack("{s:I, s:I, s:I}", "containers.live",
@@ -199,8 +200,7 @@ static int slider_describe(const struct slider *s, const struct app *a, json_t *
                       "status", "live", "liveness", liveness_json(a->status));
 
     if (r == 0 && a->status &&
-        (slider_look_add_roles(*ret, a->status) < 0 ||
-         (a->live && add_instances(*ret, a->status) < 0)))
+        (add_role_facts(*ret, a->status) < 0 || (a->live && add_instances(*ret, a->status) < 0)))
         r = err_oom(err);
     return r;
 }
@@ -331,7 +331,6 @@ int slider_list(struct slider *s, struct err *err)
 {
     AUTO_STRS names = { 0 };
     AUTO_JSON *list = json_array();
-    AUTO_JSON *doc = NULL;
     size_t n = 0;
     int r = list ? check_list(s, err) : err_oom(err);
 
@@ -341,9 +340,7 @@ int slider_list(struct slider *s, struct err *err)
         r = slider_list_all(s, &names, list, &n, err);
     slider_say_notes(s);
     if (r == 0 && s->json)
-        r = json_make(&doc, err, "{s:O}", "applications", list);
-    if (r == 0 && s->json)
-        r = json_print(stdout, doc, err);
+        r = doc_print(err, "{s:O}", "applications", list);
     if (r == 0 && fflush(stdout) == EOF)
         r = err_sys(err, "write to standard output");
     return r < 0 ? r : s->name && n == 0 ? SLIDER_FALSE : 0;

@@ -111,16 +111,10 @@ static int write_xml(const json_t *dict, struct buf *out)
 
     json_object_foreach((json_t *)dict, key, v)
     {
-        if (r == 0)
-            r = buf_add_str(out, "  <property><name>");
-        if (r == 0)
-            r = add_xml(out, key);
-        if (r == 0)
-            r = buf_add_str(out, "</name><value>");
-        if (r == 0)
-            r = add_xml(out, json_string_value(v));
-        if (r == 0)
-            r = buf_add_str(out, "</value></property>\n");
+        if (buf_add_str(out, "  <property><name>") < 0 || add_xml(out, key) < 0 ||
+            buf_add_str(out, "</name><value>") < 0 || add_xml(out, json_string_value(v)) < 0 ||
+            buf_add_str(out, "</value></property>\n") < 0)
+            r = -ENOMEM;
     }
     return r < 0 ? r : buf_add_str(out, "</configuration>\n");
 }
@@ -133,14 +127,9 @@ static int write_properties(const json_t *dict, struct buf *out)
 
     json_object_foreach((json_t *)dict, key, v)
     {
-        if (r == 0)
-            r = add_property(out, key, true);
-        if (r == 0)
-            r = buf_add_str(out, "=");
-        if (r == 0)
-            r = add_property(out, json_string_value(v), false);
-        if (r == 0)
-            r = buf_add_str(out, "\n");
+        if (add_property(out, key, true) < 0 || buf_add_str(out, "=") < 0 ||
+            add_property(out, json_string_value(v), false) < 0 || buf_add_str(out, "\n") < 0)
+            r = -ENOMEM;
     }
     return r;
 }

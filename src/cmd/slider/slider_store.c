@@ -401,8 +401,8 @@ static char *temporary(const struct slider *s, const char *name)
     return str_printf("%s/.%s.%s", s->base, name, hex);
 }
 
-static int slider_store_do_put(struct slider *s, const char *name, const struct slider_docs *d,
-                               const struct slider_package *package, bool is_new, struct err *err)
+static int slider_store_save(struct slider *s, const char *name, const struct slider_docs *d,
+                             const struct slider_package *package, bool is_new, struct err *err)
 {
     AUTO_FREE char *tmp = NULL;
     AUTO_FREE char *path = NULL;
@@ -432,7 +432,7 @@ static int slider_store_do_put(struct slider *s, const char *name, const struct 
 int slider_store_put(struct slider *s, const char *name, const struct slider_docs *d,
                      const struct slider_package *package, struct err *err)
 {
-    int r = slider_store_do_put(s, name, d, package, true, err);
+    int r = slider_store_save(s, name, d, package, true, err);
 
     return r == -EEXIST ? slider_there_already(s, name, err) : r;
 }
@@ -440,7 +440,7 @@ int slider_store_put(struct slider *s, const char *name, const struct slider_doc
 int slider_store_replace(struct slider *s, const char *name, const struct slider_docs *d,
                          const struct slider_package *package, struct err *err)
 {
-    return slider_store_do_put(s, name, d, package, false, err);
+    return slider_store_save(s, name, d, package, false, err);
 }
 
 int slider_there_already(struct slider *s, const char *name, struct err *err)

@@ -281,88 +281,73 @@ static const struct front_verb help_verb = {
     .act = act_help,
 };
 
+/* clang-format off */
 static const struct cli_verb *const verbs[] = {
-    &slider_create_verb.cli,
-    &slider_build_verb.cli,
-    &slider_update_verb.cli,
-    &slider_start_verb_verb.cli,
-    &slider_stop_verb.cli,
-    &slider_status_verb.cli,
-    &slider_list_verb.cli,
-    &slider_exists_verb.cli,
-    &slider_destroy_verb.cli,
-    &slider_flex_verb.cli,
-    &slider_registry_verb.cli,
-    &slider_exports_verb.cli,
-    &slider_lookup_verb.cli,
-    &version_verb.cli,
-    &help_verb.cli,
-    NULL,
+    &slider_create_verb.cli, &slider_build_verb.cli, &slider_update_verb.cli,
+    &slider_start_verb_verb.cli, &slider_stop_verb.cli, &slider_status_verb.cli,
+    &slider_list_verb.cli, &slider_exists_verb.cli, &slider_destroy_verb.cli, &slider_flex_verb.cli,
+    &slider_registry_verb.cli, &slider_exports_verb.cli, &slider_lookup_verb.cli, &version_verb.cli,
+    &help_verb.cli, NULL,
 };
+/* clang-format on */
 static const struct front_verb other_verb = {
     .cli = { .subs = verbs },
     .habits = LEGACY_AMONG | LEGACY_UNKNOWN,
     .act = act_other,
 };
 
-static const struct cli_section sections[] = {
-    { "ENVIRONMENT", front_variables },
-    { "FILES",
-      "~/.slider/cluster/NAME\tIn HDFS, the definition of an application: metainfo.json,\n"
-      "app_config.json, resources.json, internal.json, the package and what runs its scripts.\n"
-      "$XDG_STATE_HOME/ydl/slider/NAME\tThe same with --on local. By default,\n"
-      "$XDG_STATE_HOME is ~/.local/state." },
-    { "UNSUPPORTED VERBS",
-      "upgrade, kill-container, am-suicide, resolve, package, install-package, keytab,\n"
-      "install-keytab, resource, client, dependency, diagnostics, nodes, tokens and kdiag exit\n"
-      "with 51 and print what to use instead." },
-    { "EXIT STATUS",
-      "0\tDone.\n"
-      "2\tThe command line, or a file that it names, is wrong; nothing was started.\n"
-      "3\tInterrupted.\n"
-      "43, 48\tPermission denied; the cluster is unreachable.\n"
-      "44\tNo such export or configuration.\n"
-      "50, 56\tInternal error; another failure.\n"
-      "51\tThe verb is not supported.\n"
-      "65, 66, 67\tThe application failed, was killed, or did not start in time.\n"
-      "69\tThere is no such application.\n"
-      "70, 73, 75\tThe application is not running; is running; exists already.\n"
-      "255\tThe answer of list, exists or flex is no." },
-    { 0 },
-};
-
-static const struct cli_example examples[] = {
-    { "slider create tf1 --appdef . --template a.json --resources r.json",
-      "a TensorFlow cluster on YARN" },
-    { "slider create tf1 --on local --appdef tf.zip --resources r.json --wait 60",
-      "the same on this machine, from a zip archive" },
-    { "slider exports tf1 ps", "where its parameter servers are" },
-    { "slider flex tf1 --component worker +1", "add a worker" },
-    { "slider stop tf1; slider destroy tf1 --force", "stop it and remove its definition" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct front front_slider = {
     .program = {
         .name = "slider",
         .summary = "run applications of several components on YARN or locally, like Apache Slider",
-        .text =
-            "Runs applications that are packaged for Apache Slider. The package lists the\n"
-            "components and the scripts that start them (metainfo.json), appConfig has their\n"
-            "settings, and resources the number and size of instances of each. An application is\n"
-            "known by its name; its definition is kept until 'slider destroy'.\n\n"
-            "  slider create tf1 --appdef app-packages/tensorflow \\\n"
-            "      --template appConfig-default.json --resources resources.default.json\n\n"
-            "A component is a role of a ydl job, so 'ydl status', 'ydl logs' and all other verbs\n"
-            "work with the id that 'slider list' shows. All components start together; the\n"
-            "application succeeds when all components but ps and tensorboard have exited with 0.\n"
-            "When an instance fails, all are restarted, up to yarn.container.failure.threshold times;\n"
-            "with \"ydl.restart\": \"task\" in resources.json, only the failed instance is, on the same\n"
-            "port. Applications run on YARN unless --on or $YDL_ON says otherwise.",
-        .self = &other_verb.cli,
-        .examples = examples,
-        .sections = sections,
-        .globals = common_opts,
+        .globals = common_opts, .self = &other_verb.cli,
+        .text = "Runs applications that are packaged for Apache Slider. The package lists the "
+                "components and the scripts that start them (metainfo.json), appConfig has their "
+                "settings, and resources the number and size of instances of each. An application "
+                "is known by its name; its definition is kept until 'slider destroy'.\n\n"
+                "  slider create tf1 --appdef app-packages/tensorflow \\\n"
+                "      --template appConfig-default.json --resources resources.default.json\n\n"
+                "A component is a role of a ydl job, so 'ydl status', 'ydl logs' and all other "
+                "verbs work with the id that 'slider list' shows. All components start together; "
+                "the application succeeds when all components but ps and tensorboard have exited "
+                "with 0. When an instance fails, all are restarted, up to "
+                "yarn.container.failure.threshold times; with \"ydl.restart\": \"task\" in "
+                "resources.json, only the failed instance is, on the same port. Applications run "
+                "on YARN unless --on or $YDL_ON says otherwise.",
+        CLI_EXAMPLES({ "slider create tf1 --appdef . --template a.json --resources r.json",
+                       "a TensorFlow cluster on YARN" },
+                     { "slider create tf1 --on local --appdef tf.zip --resources r.json --wait 60",
+                       "the same on this machine, from a zip archive" },
+                     { "slider exports tf1 ps", "where its parameter servers are" },
+                     { "slider flex tf1 --component worker +1", "add a worker" },
+                     { "slider stop tf1; slider destroy tf1 --force",
+                       "stop it and remove its definition" }),
+        CLI_SECTIONS(
+          { "ENVIRONMENT", front_variables },
+          { "FILES",
+            "~/.slider/cluster/NAME\tIn HDFS, the definition of an application: metainfo.json, "
+            "app_config.json, resources.json, internal.json, the package and what runs its "
+            "scripts.\n"
+            "$XDG_STATE_HOME/ydl/slider/NAME\tThe same with --on local. By default, "
+            "$XDG_STATE_HOME is ~/.local/state." },
+          { "UNSUPPORTED VERBS",
+            "upgrade, kill-container, am-suicide, resolve, package, install-package, keytab, "
+            "install-keytab, resource, client, dependency, diagnostics, nodes, tokens and kdiag "
+            "exit with 51 and print what to use instead." },
+          { "EXIT STATUS",
+            "0\tDone.\n"
+            "2\tThe command line, or a file that it names, is wrong; nothing was started.\n"
+            "3\tInterrupted.\n"
+            "43, 48\tPermission denied; the cluster is unreachable.\n"
+            "44\tNo such export or configuration.\n"
+            "50, 56\tInternal error; another failure.\n"
+            "51\tThe verb is not supported.\n"
+            "65, 66, 67\tThe application failed, was killed, or did not start in time.\n"
+            "69\tThere is no such application.\n"
+            "70, 73, 75\tThe application is not running; is running; exists already.\n"
+            "255\tThe answer of list, exists or flex is no." }),
     },
     .exit_code = slider_exit,
 };
+/* clang-format on */
