@@ -93,8 +93,9 @@ struct served {
     size_t answer_max; /* most bytes of an answer; 0: EXCHANGE_ANSWER_MAX */
 };
 #define EXCHANGE_ANSWER_MAX (256 * MIB)
-/* Deepest nesting of JSON that is read. */
-#define EXCHANGE_DEPTH_MAX 64
+/* Most bytes of JSON in a body; reading them takes up to 16 times as much memory. Binary tensors
+ * are limited by the server only. */
+#define EXCHANGE_JSON_MAX (64 * MIB)
 
 /* What is asked for. */
 enum exchange_op {
