@@ -53,6 +53,10 @@ struct http_server_options {
     const char *headers; /* of every answer, "NAME: VALUE\r\n" each; borrowed; NULL: none */
     http_handler *handler;
     void *user;
+    /* May be NULL. Gets the connections on which the client speaks HTTP/2 from its first byte on
+     * (grpc_serve(), wire/grpc/grpc.h): takes `s` over, and `n` bytes at `p` were read from it. */
+    void (*http2)(void *user, struct stream *s, const void *p, size_t n);
+    void *http2_user;
 };
 int http_server_start(const struct http_server_options *o, struct http_server **ret,
                       struct err *err);

@@ -16,6 +16,8 @@
                  */
 #define LINGER_MS 1000
 #define STRANGER_MS 3000
+#define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+#define PREFACE_BYTES (sizeof(PREFACE) - 1)
 
 struct http_server {
     struct loop *loop;
@@ -174,6 +176,21 @@ static int http_server_open_stream(struct http_server *s, struct sock *sock, str
     return r;
 }
 
+/* The client's first bytes tell, of which at least one is there. */
+static bool speaks_http2(struct http_server *s, struct http_conn *conn)
+{
+    int64_t deadline = loop_in(s->loop, s->limits.header_ms);
+    bool more = s->o.http2 != NULL;
+
+    while (more && memcmp(conn->raw.data, PREFACE,
+                          conn->raw.len < PREFACE_BYTES ? conn->raw.len : PREFACE_BYTES) == 0) {
+        if (conn->raw.len >= PREFACE_BYTES)
+            return true;
+        more = http_conn_fill(conn, deadline, NULL) > 0;
+    }
+    return false;
+}
+
 static void http_server_serve(struct http_server *s, struct stream *stream)
 {
     int64_t patience = s->limits.header_ms;
@@ -182,7 +199,9 @@ static void http_server_serve(struct http_server *s, struct stream *stream)
     http_conn_init(&conn, s->loop, stream, false, &s->limits);
     conn.headers = s->o.headers;
     conn.once = s->o.once;
-    while (request_comes(&conn, patience) && serve_request(s, &conn))
+    if (request_comes(&conn, patience) && speaks_http2(s, &conn))
+        s->o.http2(s->o.http2_user, take(conn.stream), conn.raw.data, conn.raw.len);
+    while (conn.stream && request_comes(&conn, patience) && serve_request(s, &conn))
         patience = s->limits.idle_ms;
     http_conn_done(&conn);
 }
