@@ -176,32 +176,36 @@ static int http_server_open_stream(struct http_server *s, struct sock *sock, str
     return r;
 }
 
-/* The client's first bytes tell, of which at least one is there. */
-static bool speaks_http2(struct http_server *s, struct http_conn *conn)
+/* The client's first bytes tell, of which at least one is there: 1 or 0; negative when too few of
+ * them come. */
+static int speaks_http2(struct http_server *s, struct http_conn *conn)
 {
     int64_t deadline = loop_in(s->loop, s->limits.header_ms);
-    bool more = s->o.http2 != NULL;
 
-    while (more && memcmp(conn->raw.data, PREFACE,
-                          conn->raw.len < PREFACE_BYTES ? conn->raw.len : PREFACE_BYTES) == 0) {
+    while (s->o.http2 &&
+           memcmp(conn->raw.data, PREFACE,
+                  conn->raw.len < PREFACE_BYTES ? conn->raw.len : PREFACE_BYTES) == 0) {
         if (conn->raw.len >= PREFACE_BYTES)
-            return true;
-        more = http_conn_fill(conn, deadline, NULL) > 0;
+            return 1;
+        if (http_conn_fill(conn, deadline, NULL) <= 0)
+            return -ENODATA;
     }
-    return false;
+    return 0;
 }
 
 static void http_server_serve(struct http_server *s, struct stream *stream)
 {
     int64_t patience = s->limits.header_ms;
     struct http_conn conn;
+    int r;
 
     http_conn_init(&conn, s->loop, stream, false, &s->limits);
     conn.headers = s->o.headers;
     conn.once = s->o.once;
-    if (request_comes(&conn, patience) && speaks_http2(s, &conn))
+    r = request_comes(&conn, patience) ? speaks_http2(s, &conn) : -ENODATA;
+    if (r > 0)
         s->o.http2(s->o.http2_user, take(conn.stream), conn.raw.data, conn.raw.len);
-    while (conn.stream && request_comes(&conn, patience) && serve_request(s, &conn))
+    while (r == 0 && request_comes(&conn, patience) && serve_request(s, &conn))
         patience = s->limits.idle_ms;
     http_conn_done(&conn);
 }

@@ -20,8 +20,8 @@
 void grpc_limits_fill(struct grpc_limits *l)
 {
     l->message_max = l->message_max ? l->message_max : MESSAGE_MAX;
-    l->held_max = l->held_max ? l->held_max : 2 * l->message_max;
-    l->server_held_max = l->server_held_max ? l->server_held_max : 8 * l->message_max;
+    l->held_max = l->held_max ? l->held_max : 4 * l->message_max;
+    l->server_held_max = l->server_held_max ? l->server_held_max : 16 * l->message_max;
     l->header_max = l->header_max ? l->header_max : HEADER_MAX;
     l->streams_max = l->streams_max ? l->streams_max : STREAMS_MAX;
     l->body_ms = l->body_ms ? l->body_ms : PIECE_MS;
