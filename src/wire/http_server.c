@@ -279,6 +279,10 @@ static int start_admission(struct http_server *s, struct err *err)
     return admission_start(&o, &s->admission, err);
 }
 
+/* Browsers and curl know both, and are to have what the handler speaks. Clients of gRPC know HTTP/2
+ * only. */
+static const char *const protocols[] = { "http/1.1", "h2", NULL };
+
 int http_server_start(const struct http_server_options *o, struct http_server **ret,
                       struct err *err)
 {
@@ -287,14 +291,18 @@ int http_server_start(const struct http_server_options *o, struct http_server **
 
     if (!s) {
         listen_close(o->fd);
+        stream_tls_free(o->tls);
         return err_oom(err);
     }
     s->loop = o->loop;
+    s->tls = o->tls;
     s->o = *o;
     s->limits = o->limits;
     http_limits_fill(&s->limits);
-    if (o->key)
+    if (o->key && !o->tls)
         r = stream_tls_new(o->key, true, &s->tls, err);
+    if (s->tls && o->http2)
+        stream_tls_offer(s->tls, protocols);
     s->o.key = NULL;
     if (r < 0)
         listen_close(o->fd);

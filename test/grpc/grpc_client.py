@@ -1,10 +1,11 @@
-"""gRPC's own client, in its own Python: grpc_client.py SCENARIO PORT [ARGUMENT] prints what it saw as
-JSON. What should have been is known by test_grpc.py."""
+"""gRPC's own client, in its own Python: grpc_client.py SCENARIO PORT [CERTIFICATE] prints what it saw
+as JSON. What should have been is known by test_grpc.py."""
 
 import json
 import sys
 import threading
 import time
+from pathlib import Path
 
 import grpc
 
@@ -15,8 +16,14 @@ UNLIMITED = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_le
 class Client:
     """One connection."""
 
-    def __init__(self, port: str, **options):
-        self.channel = grpc.insecure_channel(f"127.0.0.1:{port}", options=UNLIMITED, **options)
+    def __init__(self, port: str, certificate: str | None = None):
+        address = f"127.0.0.1:{port}"
+        if certificate:
+            trust = grpc.ssl_channel_credentials(Path(certificate).read_bytes())
+            self.channel = grpc.secure_channel(
+                address, trust, options=UNLIMITED + [("grpc.ssl_target_name_override", "localhost")])
+        else:
+            self.channel = grpc.insecure_channel(address, options=UNLIMITED)
 
     def method(self, name: str):
         return self.channel.unary_unary(f"/test.Test/{name}")
@@ -112,5 +119,5 @@ def drain(client: Client):
 
 
 if __name__ == "__main__":
-    scenario, port = sys.argv[1:3]
-    print(json.dumps(globals()[scenario](Client(port))))
+    scenario, *connection = sys.argv[1:]
+    print(json.dumps(globals()[scenario](Client(*connection))))

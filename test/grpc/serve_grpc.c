@@ -1,4 +1,4 @@
-/* serve_grpc.c - a server for tests and by hand: ydl-test-grpc [LIMIT=N]…
+/* serve_grpc.c - a server for tests and by hand: ydl-test-grpc [LIMIT=N]… [CERTIFICATE KEY]
  *
  * Prints "port N"; HTTP/1.1 is answered there too. Ends when its standard input does: with
  * "drain\n" before that it first lets the calls end, and prints "drained". Methods of /test.Test/:
@@ -26,6 +26,7 @@ struct serve {
     struct grpc_options grpc;
     struct grpc_server *server;
     unsigned cancelled;
+    const char *chain, *key; /* NULL: no TLS */
 };
 
 /* ---- methods ---- */
@@ -141,12 +142,21 @@ static int wait_for_end(struct loop *l, struct err *err)
 
 static int serve_on(struct serve *s, int fd, int port, struct err *err)
 {
-    struct http_server_options o = {
-        .loop = s->loop, .fd = fd, .handler = on_http, .http2 = grpc_serve, .http2_user = s->server
-    };
+    struct http_server_options o = { .loop = s->loop,
+                                     .fd = fd,
+                                     .limits.header_ms = s->grpc.limits.header_ms,
+                                     .handler = on_http,
+                                     .http2 = grpc_serve,
+                                     .http2_user = s->server };
     AUTO(http_server) struct http_server *http = NULL;
-    int r = http_server_start(&o, &http, err);
+    int r = 0;
 
+    if (s->chain)
+        r = stream_tls_certificate(s->chain, s->key, &o.tls, err);
+    if (r < 0)
+        listen_close(fd);
+    else
+        r = http_server_start(&o, &http, err);
     if (r < 0)
         return r;
     printf("port %d\n", port);
@@ -171,7 +181,7 @@ static int run(void *arg)
     if (r == 0)
         r = serve_on(s, fd, port, &err);
     if (r < 0)
-        fprintf(stderr, "%s\n", err.text);
+        fprintf(stderr, "%s\n%s\n", err.text, err.hint);
     s->server = grpc_server_free(s->server);
     return r;
 }
@@ -213,7 +223,12 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (set_limit(&s.grpc.limits, argv[i]))
             continue;
-        fprintf(stderr, "usage: %s [LIMIT=N]…\n", argv[0]);
+        if (i + 2 == argc) {
+            s.chain = argv[i];
+            s.key = argv[i + 1];
+            break;
+        }
+        fprintf(stderr, "usage: %s [LIMIT=N]… [CERTIFICATE KEY]\n", argv[0]);
         return 2;
     }
     if (loop_new(&s.loop, NULL) < 0)

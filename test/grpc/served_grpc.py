@@ -15,13 +15,14 @@ PATIENCE = 300  # seconds that anything may take
 class Server:
     """ydl-test-grpc while the `with` lasts; it must end by itself, cleanly."""
 
-    def __init__(self, *limits: str):
+    def __init__(self, *limits: str, certificate: tuple[Path, Path] | None = None):
         program = _BIN / "ydl-test-grpc"
         assert program.exists(), f"no {program}: build first, or set YDL_TEST_BIN"
-        self._command = [str(program), *limits]
+        self._certificate = certificate
+        self.command = [program, *limits, *(certificate or ())]
 
     def __enter__(self):
-        self.process = subprocess.Popen(self._command, stdin=subprocess.PIPE,
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.port = int(self.process.stdout.readline().split()[1])
         return self
@@ -41,9 +42,9 @@ class Server:
         return self.process.stdout.readline().strip()
 
     def start_client(self, scenario: str) -> subprocess.Popen:
-        return subprocess.Popen([grpc_clients.directory() / "bin" / "python", HERE / "grpc_client.py",
-                                 scenario, str(self.port)], stdout=subprocess.PIPE, text=True,
-                                env=os.environ | {"GRPC_ENABLE_FORK_SUPPORT": "0"})
+        command = [grpc_clients.directory() / "bin" / "python", HERE / "grpc_client.py", scenario,
+                   str(self.port), *(self._certificate or ())[:1]]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
     def client(self, scenario: str):
         """What grpc_client.py saw."""

@@ -100,6 +100,46 @@ def test_what_is_not_grpc_is_told_so(server):
     assert ran.stdout == b"415"
 
 
+# ---- TLS ----
+
+@pytest.fixture(name="certificate", scope="module")
+def _certificate(tmp_path_factory):
+    """One that is its own issuer, and its key."""
+    here = tmp_path_factory.mktemp("tls")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                    "-nodes", "-keyout", here / "key.pem", "-out", here / "cert.pem", "-days", "2",
+                    "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
+                   check=True, capture_output=True)
+    return here / "cert.pem", here / "key.pem"
+
+
+def test_tls_gives_grpc_to_those_who_ask_for_h2(certificate):
+    with Server(certificate=certificate) as server:
+        assert server.client("unary") == [0, 1, 16379, 16384, 65536, 5000000]
+        assert server.client("many") == 0
+        assert server.client("cancelled") == "still here"
+
+
+def test_tls_gives_http_1_to_those_who_know_both(certificate):
+    with Server(certificate=certificate) as server:
+        ran = subprocess.run(["curl", "-q", "-s", "--noproxy", "*", "--cacert", certificate[0],
+                              "--resolve", f"localhost:{server.port}:127.0.0.1", "-w",
+                              "%{http_version}", f"https://localhost:{server.port}/"],
+                             stdout=subprocess.PIPE, timeout=PATIENCE, check=True)
+    assert ran.stdout == b"HTTP/1.1\n1.1"
+
+
+def test_a_key_that_does_not_fit_is_told_with_its_file(certificate, tmp_path):
+    other = tmp_path / "other.pem"
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", other], check=True,
+                   capture_output=True)
+    server = Server(certificate=(certificate[0], other))
+    ran = subprocess.run(server.command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                         timeout=PATIENCE, check=False)
+    assert ran.returncode == 1
+    assert f"private key '{other}': " in ran.stderr
+
+
 # ---- clients that mean no good ----
 
 def test_a_flood_of_resets_ends_the_connection_and_nobody_else(server):
