@@ -1,5 +1,5 @@
-# cmake -DFROM=DIR -DNAMES=a,b -DINTO=x.c -DHEADER=x.h -DTABLE=NAME -P ydl_embed.cmake
-#   A C file with the bytes of these files, in a table of the type that the header declares.
+# cmake -DFROM=DIR -DNAMES=a,b -DINTO=x.c -DHEADER=x.h -DTYPE=NAME -DTABLE=NAME -P ydl_embed.cmake
+#   A C file with the bytes of these files, in a table of the struct that the header declares.
 string(REPLACE "," ";" NAMES "${NAMES}")
 set(DATA "")
 set(ROWS "")
@@ -13,5 +13,5 @@ foreach(NAME ${NAMES})
     string(APPEND ROWS "    { \"${NAME}\", data_${N}, sizeof(data_${N}) - 1 },\n")
     math(EXPR N "${N} + 1")
 endforeach()
-file(WRITE ${INTO} "#include \"${HEADER}\"\n\n${DATA}\nconst struct slider_file ${TABLE}[] = {\n"
+file(WRITE ${INTO} "#include \"${HEADER}\"\n\n${DATA}\nconst struct ${TYPE} ${TABLE}[] = {\n"
      "${ROWS}    { NULL, NULL, 0 },\n};\n")
