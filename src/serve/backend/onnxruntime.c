@@ -9,7 +9,10 @@
 #include "base/str.h"
 #include "serve/backend/onnxruntime_private.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#define TEXT_MAX 4096 /* of a message of the library */
 
 static const struct {
     enum tensor_type tensor;
@@ -40,6 +43,24 @@ int ort_type_of_tensor(enum tensor_type type)
     return ORT_TYPE_NONE;
 }
 
+/* Where in its own source it happened, "/onnxruntime_src/…/x.cc:46 void f(int) ", is nothing to
+ * whoever reads the rest. */
+static void cut_source_place(char *text)
+{
+    char *place = strstr(text, "/onnxruntime_src/");
+    char *end = place ? strchr(place, '(') : NULL;
+    int depth = 0;
+
+    while (end && *end) {
+        depth += *end == '(' ? 1 : *end == ')' ? -1 : 0;
+        end++;
+        if (depth == 0)
+            break;
+    }
+    if (end && *end == ' ')
+        memmove(place, end, strlen(end) + 1);
+}
+
 /* Its texts may have several lines and end in one. */
 static void one_line(char *text)
 {
@@ -52,22 +73,35 @@ static void one_line(char *text)
             *p = ' ';
 }
 
+static int ort_errno(int code)
+{
+    switch (code) {
+    case ORT_NOT_IMPLEMENTED:
+    case ORT_EP_FAIL:
+        return -EOPNOTSUPP;
+    case ORT_INVALID_ARGUMENT:
+    case ORT_INVALID_PROTOBUF:
+    case ORT_INVALID_GRAPH:
+    case ORT_NO_MODEL:
+        return -EINVAL;
+    default:
+        return -EIO;
+    }
+}
+
 int ort_check(const struct ort_api *api, ort_status status, const char *what, struct err *err)
 {
-    int code, r;
+    char text[TEXT_MAX];
+    int r;
 
     if (!status)
         return 0;
-    code = api->get_code(status);
-    r = code == ORT_NOT_IMPLEMENTED || code == ORT_EP_FAIL ? -EOPNOTSUPP
-        : code == ORT_INVALID_ARGUMENT || code == ORT_INVALID_PROTOBUF || code == ORT_NO_MODEL
-            ? -EINVAL
-            : -EIO;
-    (void)err_set(err, r, "%s: %s", what, api->get_message(status));
-    if (err)
-        one_line(err->text);
+    r = ort_errno(api->get_code(status));
+    (void)snprintf(text, sizeof(text), "%s", api->get_message(status));
     api->release_status(status);
-    return r;
+    cut_source_place(text);
+    one_line(text);
+    return err_set(err, r, "%s: %s", what, text);
 }
 
 /* ---- the library ---- */
@@ -128,6 +162,24 @@ static int cuda_device(const char *device)
     return (int)n;
 }
 
+/* Was the library built with it? */
+static int ort_check_cuda(const struct ort_library *l, struct err *err)
+{
+    char **names = NULL;
+    bool there = false;
+    int n = 0;
+    int r = ort_check(l->api, l->api->providers(&names, &n), "ask for devices", err);
+
+    if (r < 0)
+        return r;
+    for (int i = 0; i < n; i++)
+        there |= str_eq(names[i], "CUDAExecutionProvider");
+    (void)ort_check(l->api, l->api->release_providers(names, n), "ask for devices", NULL);
+    return there ? 0
+                 : err_set(err, -EOPNOTSUPP, "this library, ONNX Runtime %s, has no CUDA",
+                           l->version);
+}
+
 static int ort_set_device(const struct ort_library *l, const char *device, void *options,
                           struct err *err)
 {
@@ -141,13 +193,14 @@ static int ort_set_device(const struct ort_library *l, const char *device, void 
     cuda.device = cuda_device(device);
     if (cuda.device < 0)
         return err_set(err, -EINVAL, "'%s' is not a device: cpu, cuda or cuda:N", device);
-    r = ort_check(l->api, l->api->append_cuda(options, &cuda), "use CUDA", err);
+    r = ort_check_cuda(l, err);
+    if (r == 0)
+        r = ort_check(l->api, l->api->append_cuda(options, &cuda), "use CUDA", err);
     if (r == 0)
         return 0;
     err_hint(err,
              "CUDA needs the library of the Python package 'onnxruntime-gpu', with CUDA and cuDNN "
              "in LD_LIBRARY_PATH, and a GPU");
-    err->code = -EOPNOTSUPP;
     return -EOPNOTSUPP;
 }
 
