@@ -33,7 +33,7 @@
  *   - the outputs during exchange_finish() only.
  *
  * Any thread, one at a time per exchange; steps may be taken on different threads. Nothing waits.
- * Out of memory is answered like any other failure (500), from static text. */
+ * Out of memory is answered like any other failure (500), perhaps without a body. */
 #pragma once
 #include "serve/signature.h"
 
@@ -160,7 +160,7 @@ struct exchange {
 
     /* What the protocol remembers from the request for its answer. */
     const struct protocol *protocol;
-    char *name, *label, *id, *target;
+    char *name, *label, *id;
     int64_t version; /* -1: none asked for */
     int64_t rows;    /* of a request in rows (TensorFlow Serving's "instances"); -1: in columns */
     bool bare;       /* one input without its name */
