@@ -9,16 +9,17 @@
 #include <unistd.h>
 
 static const struct cli_verb *const verbs[] = {
-    &verb_help, &verb_native_mxnet, &verb_native_tensorflow, &verb_version, NULL,
+    &verb_help, &verb_native_mxnet, &verb_native_serve, &verb_native_tensorflow, &verb_version,
+    NULL,
 };
 
 const struct cli_program program_ydl_native = {
     .name = "ydl-native",
     .summary = "run servers of deep-learning frameworks without Python",
     .text =
-        "ydl-native runs a server of a framework, a scheduler or a parameter server, with the\n"
-        "framework's own C library and without Python. Jobs of ydl start it as --native says; it\n"
-        "can also be started by hand.\n\n"
+        "ydl-native runs a server of a framework, a scheduler or a parameter server, or serves a\n"
+        "model, with the framework's own C library and without Python. Jobs of ydl start it as\n"
+        "--native says, deployments start it for each replica; it can also be started by hand.\n\n"
         "It searches the library in --lib, in the library's environment variable, in the Python\n"
         "environment of COMMAND or of the first python in PATH, in directories beside the task\n"
         "(archives), and in the loader's default path.",
@@ -58,7 +59,7 @@ int native_library(struct cli *c, const struct native_ask *ask, char **ret, stru
     const struct find_places places = {
         .lib = ask->lib,
         .variable = ask->library->variable ? getenv(ask->library->variable) : NULL,
-        .command = c->n_operands > 0 ? c->operands : NULL,
+        .command = c->n_operands > 0 && !ask->alone ? c->operands : NULL,
         .path = getenv("PATH"),
         .cwd = cwd,
         .self = self,

@@ -11,11 +11,10 @@ struct budget {
     uint64_t max, used;
 };
 
-/* -EAGAIN when there is not so much left. One request is let in at any size when it is alone: the
- * limit of a single body is somebody else's. */
+/* -EAGAIN when there is not so much left. */
 static inline int budget_take(struct budget *b, uint64_t n)
 {
-    if (b->used > 0 && (b->used > b->max || n > b->max - b->used))
+    if (b->used > b->max || n > b->max - b->used)
         return -EAGAIN;
     b->used += n;
     return 0;
