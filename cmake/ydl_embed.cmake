@@ -1,6 +1,7 @@
-# cmake -DFROM=DIR -DNAMES=a,b -DINTO=x.c -DHEADER=x.h {-DTABLE=NAME | -DTEXTS=c,d} -P ydl_embed.cmake
-#   A C file with the bytes of these files: in a table of the type that the header declares, or each
-#   as a text of its own, by these names.
+# cmake -DFROM=DIR -DNAMES=a,b -DINTO=x.c -DHEADER=x.h {-DTYPE=NAME -DTABLE=NAME | -DTEXTS=c,d}
+#       -P ydl_embed.cmake
+#   A C file with the bytes of these files: in a table of the struct that the header declares, or
+#   each as a text of its own, by these names.
 string(REPLACE "," ";" NAMES "${NAMES}")
 string(REPLACE "," ";" TEXTS "${TEXTS}")
 set(DATA "")
@@ -22,6 +23,6 @@ foreach(NAME ${NAMES})
     math(EXPR N "${N} + 1")
 endforeach()
 if(NOT TEXTS)
-    string(APPEND DATA "\nconst struct slider_file ${TABLE}[] = {\n${ROWS}    { NULL, NULL, 0 },\n};\n")
+    string(APPEND DATA "\nconst struct ${TYPE} ${TABLE}[] = {\n${ROWS}    { NULL, NULL, 0 },\n};\n")
 endif()
 file(WRITE ${INTO} "#include \"${HEADER}\"\n\n${DATA}")

@@ -25,6 +25,15 @@ const struct find_library find_tensorflow = {
     .variable = "TENSORFLOW_LIBRARY_PATH",
 };
 
+const struct find_library find_onnxruntime = {
+    .what = "ONNX Runtime",
+    .file = "libonnxruntime.so", /* and its version: libonnxruntime.so.1.31.1 */
+    .versioned = true,
+    .package = "onnxruntime",
+    .inner = "capi",
+    .variable = "ONNXRUNTIME_LIBRARY_PATH",
+};
+
 static bool find_is_file(const char *path)
 {
     struct stat st;
@@ -39,6 +48,41 @@ static char *file_at(const char *dir, const char *a, const char *b)
     AUTO_FREE char *path = inner ? path_join(inner, b) : NULL;
 
     return path && find_is_file(path) ? take(path) : NULL;
+}
+
+/* The newest of DIR/FILE.1.2.3; NULL: none. */
+static char *newest_in(const struct find_library *l, const char *dir)
+{
+    AUTO_DIR DIR *d = opendir(dir);
+    AUTO_FREE char *best = NULL;
+    size_t n = strlen(l->file);
+    struct dirent *e;
+
+    while (d && (e = readdir(d)) != NULL) {
+        if (!str_starts(e->d_name, l->file) || e->d_name[n] != '.' ||
+            (best && strverscmp(e->d_name, best) < 0))
+            continue;
+        free(best);
+        best = strdup(e->d_name);
+    }
+    return best ? file_at(dir, "", best) : NULL;
+}
+
+/* The library in "DIR/INNER", by its name or one with a version. */
+static char *library_at(const struct find_library *l, const char *dir, const char *inner)
+{
+    AUTO_FREE char *in = path_join(dir, inner);
+    char *found = in ? file_at(in, "", l->file) : NULL;
+
+    return found || !in || !l->versioned ? found : newest_in(l, in);
+}
+
+/* The package in DIR, where its libraries are. */
+static char *package_at(const struct find_library *l, const char *dir)
+{
+    AUTO_FREE char *package = path_join(dir, l->package);
+
+    return package ? library_at(l, package, l->inner ? l->inner : "") : NULL;
 }
 
 /* DIR/lib/python3.11/site-packages/PACKAGE/FILE, whatever the version. */
@@ -56,21 +100,21 @@ static char *in_site_packages(const struct find_library *l, const char *dir)
             break;
         if (!str_starts(e->d_name, "python"))
             continue;
-        rest = str_printf("%s/site-packages/%s", e->d_name, l->package);
-        found = rest ? file_at(lib, rest, l->file) : NULL;
+        rest = str_printf("%s/%s/site-packages", lib, e->d_name);
+        found = rest ? package_at(l, rest) : NULL;
     }
     return found;
 }
 
 char *find_below(const struct find_library *l, const char *dir)
 {
-    static const char *const inner[] = { "", "lib" };
+    const char *const inner[] = { "", "lib", l->inner ? l->inner : "" };
     char *found = find_is_file(dir) ? strdup(dir) : NULL;
 
     for (size_t i = 0; i < COUNT_OF(inner) && !found; i++)
-        found = file_at(dir, inner[i], l->file);
+        found = library_at(l, dir, inner[i]);
     if (!found)
-        found = file_at(dir, l->package, l->file);
+        found = package_at(l, dir);
     return found ? found : in_site_packages(l, dir);
 }
 
@@ -119,7 +163,7 @@ static char *by_python(const struct find_library *l, const struct find_places *p
 static char *beside_us(const struct find_library *l, const struct find_places *p)
 {
     AUTO_DIR DIR *d = p->cwd ? opendir(p->cwd) : NULL;
-    char *found = p->cwd ? file_at(p->cwd, "", l->file) : NULL;
+    char *found = p->cwd ? library_at(l, p->cwd, "") : NULL;
 
     while (d && !found) {
         struct dirent *e = readdir(d);
@@ -138,7 +182,7 @@ static char *beside_us(const struct find_library *l, const struct find_places *p
 static char *with_us(const struct find_library *l, const struct find_places *p)
 {
     AUTO_FREE char *above = p->self ? path_dir(p->self) : NULL;
-    char *found = p->self ? file_at(p->self, "", l->file) : NULL;
+    char *found = p->self ? library_at(l, p->self, "") : NULL;
 
     return found || !above ? found : find_below(l, above);
 }

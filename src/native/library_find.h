@@ -1,7 +1,7 @@
 /* library_find.h - where a framework's C library is.
  *
- * Nobody installs libmxnet.so or libtensorflow_cc.so.2 for itself: it comes inside a Python
- * package, which is unpacked somewhere in an environment. Places, best first:
+ * Nobody installs libmxnet.so, libtensorflow_cc.so.2 or libonnxruntime.so for itself: it comes
+ * inside a Python package, which is unpacked somewhere in an environment. Places, best first:
  *
  *   1. what --lib says: a file, or a directory to look in;
  *   2. what the library's own variable says (MXNET_LIBRARY_PATH): the same;
@@ -26,11 +26,13 @@
 struct find_library {
     const char *what;     /* for sentences: "MXNet" */
     const char *file;     /* "libmxnet.so" */
+    bool versioned;       /* or that name and a version: "libonnxruntime.so.1.31.1", the newest */
     const char *package;  /* the directory of the Python package that brings it, and its name */
+    const char *inner;    /* where in that directory it is: "capi"; NULL: in itself */
     const char *variable; /* may name the file or its directory; NULL: none */
 };
 
-extern const struct find_library find_mxnet, find_tensorflow;
+extern const struct find_library find_mxnet, find_onnxruntime, find_tensorflow;
 
 /* Where to look. All borrowed; NULL: nothing of that kind. */
 struct find_places {

@@ -42,6 +42,11 @@ static int make_tree(void **state)
     put(dir, "cwd/tool", "#!/bin/bash\n", 0700);
     put(dir, "plain/libmxnet.so", "", 0600);
     put(dir, "self/lib/libmxnet.so", "", 0600);
+    put(dir, "env/lib/python3.11/site-packages/onnxruntime/capi/libonnxruntime.so.1.9.0", "", 0600);
+    put(dir, "env/lib/python3.11/site-packages/onnxruntime/capi/libonnxruntime.so.1.31.1", "",
+        0600);
+    put(dir, "ort/libonnxruntime.so", "", 0600);
+    put(dir, "ort/libonnxruntime.so.1.31.1", "", 0600);
     put(dir, "self/bin/ydl-native", "", 0700);
     *state = take(dir);
     return 0;
@@ -125,6 +130,28 @@ static void a_library_is_found_in_the_first_place_that_has_it(void **state)
         check(*state, &rows[i]);
 }
 
+#define CAPI "env/lib/python3.11/site-packages/onnxruntime/capi/"
+
+static void a_library_whose_name_ends_in_a_version_is_found_too(void **state)
+{
+    static const char *const rows[][2] = {
+        { "env", CAPI "libonnxruntime.so.1.31.1" },
+        { CAPI, CAPI "libonnxruntime.so.1.31.1" },
+        { "env/lib/python3.11/site-packages/onnxruntime", CAPI "libonnxruntime.so.1.31.1" },
+        { "ort", "ort/libonnxruntime.so" },
+        { "plain", NULL },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO_FREE char *dir = below(*state, rows[i][0]), *wanted = below(*state, rows[i][1]);
+        AUTO_FREE char *found = find_below(&find_onnxruntime, dir);
+
+        assert_int_equal(found != NULL, wanted != NULL);
+        if (wanted)
+            assert_string_equal(found, wanted);
+    }
+}
+
 static void what_is_nowhere_is_said_with_the_ways_to_name_it(void **state)
 {
     const struct find_places p = { .only_command = true };
@@ -179,6 +206,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_library_is_found_in_the_first_place_that_has_it,
+                                        make_tree, remove_tree),
+        cmocka_unit_test_setup_teardown(a_library_whose_name_ends_in_a_version_is_found_too,
                                         make_tree, remove_tree),
         cmocka_unit_test(what_is_nowhere_is_said_with_the_ways_to_name_it),
         cmocka_unit_test_setup_teardown(what_lies_in_the_working_directory_is_not_asked, make_tree,

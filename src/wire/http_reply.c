@@ -63,7 +63,7 @@ static int http_begin(struct http_call *c, int status, const char *type, struct 
     if (status < 200 || status > 999 || (type && !is_one_line(type)))
         return err_set(err, -EINVAL, "%d '%s' is no answer", status, type ? type : "");
     /* A body that the client was not told to send may come or not: nobody knows what is next. */
-    c->last |= c->expects;
+    c->last |= c->expects || c->conn->once; /* it may be the last one only since now */
     return 0;
 }
 

@@ -19,6 +19,14 @@
 #define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 #define PREFACE_BYTES (sizeof(PREFACE) - 1)
 
+/* A connection that was let in. Lives on the stack of its fiber. */
+struct http_guest {
+    struct http_guest *prev, *next;
+    struct http_conn *conn;
+    struct fiber *fiber;
+    bool busy; /* a request has begun */
+};
+
 struct http_server {
     struct loop *loop;
     struct http_server_options o;
@@ -27,6 +35,9 @@ struct http_server {
     struct admission *admission;
     char forbidden[384], late[384]; /* answers to those that get no further */
     size_t open;                    /* connections that were let in */
+    struct http_guest *guests;      /* the same */
+    struct cond left;               /* one of them has gone */
+    bool draining;
 };
 
 /* ---- ends ---- */
@@ -193,21 +204,46 @@ static int speaks_http2(struct http_server *s, struct http_conn *conn)
     return 0;
 }
 
+static void guest_add(struct http_server *s, struct http_guest *g)
+{
+    g->next = s->guests;
+    if (s->guests)
+        s->guests->prev = g;
+    s->guests = g;
+    s->open++;
+}
+
+static void guest_remove(struct http_server *s, struct http_guest *g)
+{
+    *(g->prev ? &g->prev->next : &s->guests) = g->next;
+    if (g->next)
+        g->next->prev = g->prev;
+    s->open--;
+    cond_wake_all(&s->left);
+}
+
 static void http_server_serve(struct http_server *s, struct stream *stream)
 {
     int64_t patience = s->limits.header_ms;
     struct http_conn conn;
+    struct http_guest guest = { .conn = &conn, .fiber = fiber_self(s->loop) };
     int r;
 
     http_conn_init(&conn, s->loop, stream, false, &s->limits);
     conn.headers = s->o.headers;
-    conn.once = s->o.once;
+    conn.once = s->o.once || s->draining;
+    guest_add(s, &guest);
     r = request_comes(&conn, patience) ? speaks_http2(s, &conn) : -ENODATA;
-    if (r > 0)
+    guest.busy = r >= 0;
+    if (r > 0) /* which ends when it has drained by itself */
         s->o.http2(s->o.http2_user, take(conn.stream), conn.raw.data, conn.raw.len);
-    while (r == 0 && request_comes(&conn, patience) && serve_request(s, &conn))
+    while (r == 0 && guest.busy && serve_request(s, &conn)) {
+        guest.busy = false;
         patience = s->limits.idle_ms;
+        guest.busy = request_comes(&conn, patience);
+    }
     http_conn_done(&conn);
+    guest_remove(s, &guest);
 }
 
 /* Only those that have the key, or may connect without one, count towards the server's limit. */
@@ -229,9 +265,7 @@ static void on_connection(void *user, struct visitor *v, struct sock *sock)
     }
     if (!s->o.strangers)
         admission_pass(v);
-    s->open++;
     http_server_serve(s, stream);
-    s->open--;
 }
 
 /* ---- the interface ---- */
@@ -314,6 +348,40 @@ int http_server_start(const struct http_server_options *o, struct http_server **
     }
     *ret = s;
     return 0;
+}
+
+static void drain_idle(struct http_server *s)
+{
+    for (struct http_guest *g = s->guests; g; g = g->next)
+        if (!g->busy)
+            fiber_cancel(g->fiber);
+}
+
+int http_server_drain(struct http_server *s, int64_t idle_ms, int64_t deadline)
+{
+    int64_t idle_until = loop_in(s->loop, idle_ms);
+    int r = 0;
+
+    s->draining = true;
+    admission_stop(s->admission);
+    for (struct http_guest *g = s->guests; g; g = g->next)
+        g->conn->once = true;
+    while (s->open > 0 && r == 0) {
+        bool idle = idle_until < deadline;
+
+        r = cond_wait(s->loop, &s->left, idle ? idle_until : deadline);
+        if (r == -ETIMEDOUT && idle) {
+            idle_until = INT64_MAX;
+            drain_idle(s);
+            r = 0;
+        }
+    }
+    return s->open > 0 ? r : 0;
+}
+
+size_t http_server_open(const struct http_server *s)
+{
+    return s->open;
 }
 
 struct http_server *http_server_stop(struct http_server *s)

@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 static const struct cli_verb *const verbs[] = {
-    &verb_help, &verb_native_mxnet, &verb_native_tensorflow, &verb_version, NULL,
+    &verb_help, &verb_native_mxnet, &verb_native_serve, &verb_native_tensorflow, &verb_version,
+    NULL,
 };
 
 /* clang-format off */
@@ -17,9 +18,10 @@ const struct cli_program program_ydl_native = {
     .name = "ydl-native", .summary = "run servers of deep-learning frameworks without Python",
     .version = YDL_VERSION, .date = "November 16, 2026", .globals = globals_node_opts,
     .globals_size = sizeof(struct globals), .verbs = verbs,
-    .text = "ydl-native runs a server of a framework, a scheduler or a parameter server, with the "
-            "framework's own C library and without Python. Jobs of ydl start it as --native says; "
-            "it can also be started by hand.\n\n"
+    .text = "ydl-native runs a server of a framework, a scheduler or a parameter server, or serves "
+            "a model, with the framework's own C library and without Python. Jobs of ydl start it "
+            "as --native says, deployments start it for each replica; it can also be started by "
+            "hand.\n\n"
             "It searches the library in --lib, in the library's environment variable, in the "
             "Python environment of COMMAND or of the first python in PATH, in directories beside "
             "the task (archives), and in the loader's default path.",
@@ -55,7 +57,7 @@ int native_library(struct cli *c, const struct native_ask *ask, char **ret, stru
     const struct find_places places = {
         .lib = ask->lib,
         .variable = ask->library->variable ? getenv(ask->library->variable) : NULL,
-        .command = c->n_operands > 0 ? c->operands : NULL,
+        .command = c->n_operands > 0 && !ask->alone ? c->operands : NULL,
         .path = getenv("PATH"),
         .cwd = cwd,
         .self = self,

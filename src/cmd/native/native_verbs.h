@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 #include "native/library_find.h"
 
-extern const struct cli_verb verb_native_mxnet, verb_native_tensorflow;
+extern const struct cli_verb verb_native_mxnet, verb_native_serve, verb_native_tensorflow;
 extern const struct cli_program program_ydl_native;
 
 /* Finds a framework's library from what every verb is told: --lib, --fallback and the command that
@@ -13,6 +13,7 @@ struct native_ask {
     const struct find_library *library;
     const char *lib;
     bool fallback;
+    bool alone; /* the operands are not a command */
 };
 int native_library(struct cli *c, const struct native_ask *ask, char **ret, struct err *err);
 

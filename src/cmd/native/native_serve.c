@@ -1,0 +1,272 @@
+/* native_serve.c - `ydl-native serve`: a model behind a port. */
+#include "base/json.h"
+#include "base/log.h"
+#include "cli/globals.h"
+#include "cmd/native/native_verbs.h"
+#include "loop/fiber.h"
+#include "serve/engine/server.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <unistd.h>
+
+struct args {
+    const char *lib, *device, *host, *name, *access_log, *warmup;
+    struct strs labels, cors;
+    int64_t version, port, delay, deadline, grace, header, body, idle;
+    uint64_t body_max, memory_max;
+    unsigned cpus, instances, batch, queue, connections;
+    bool no_model;
+};
+
+#define AT(field) offsetof(struct args, field)
+/* clang-format off */
+static const struct cli_opt opts[] = {
+    { "host",          0, CLI_TEXT,  AT(host),       "127.0.0.1", "ADDRESS",
+      "numeric address to listen on; 0.0.0.0: all", .group = CLI_WHAT },
+    { "port",          0, CLI_I64,   AT(port),       "8000", "N",
+      "port to listen on; 0: any that is free", .group = CLI_WHAT },
+    { "name",          0, CLI_TEXT,  AT(name),       NULL, "NAME",
+      "the model's name in requests", .fallback = "its manifest's, or its file's",
+      .group = CLI_WHAT },
+    { "model-version", 0, CLI_I64,   AT(version),    "0", "N",
+      "the version in requests; 0: its manifest's, or 1", .group = CLI_WHAT },
+    { "label",         0, CLI_LIST,  AT(labels),     NULL, "NAME",
+      "a label of this version, for /labels/NAME", .group = CLI_WHAT, .rare = true },
+    { "lib",           0, CLI_TEXT,  AT(lib),        NULL, "PATH",
+      "the library that runs the model, or its directory", .group = CLI_WHAT },
+    { "warmup",        0, CLI_TEXT,  AT(warmup),     NULL, "DIR",
+      "requests to answer before it is ready", .fallback = "warmup/ beside the model",
+      .group = CLI_WHAT, .rare = true },
+    { "no-model",      0, CLI_FLAG,  AT(no_model),   NULL, NULL,
+      "serve nothing: to try the rest", .group = CLI_WHAT, .rare = true },
+    { "cpus",          0, CLI_COUNT, AT(cpus),       NULL, "N",
+      "threads that compute", .fallback = "one per processor", .group = CLI_RESOURCES },
+    { "device",        0, CLI_TEXT,  AT(device),     "cpu", "DEVICE",
+      "cpu, cuda or cuda:N", .group = CLI_RESOURCES },
+    { "instances",     0, CLI_COUNT, AT(instances),  "1", "N",
+      "runs of the model at a time, at most --cpus", .group = CLI_RESOURCES },
+    { "batch",         0, CLI_COUNT, AT(batch),      "1", "ROWS",
+      "join waiting requests up to so many rows", .group = CLI_RESOURCES },
+    { "batch-delay",   0, CLI_MS,    AT(delay),      "0ms", "TIME",
+      "how long a request may wait for others to join", .group = CLI_RESOURCES },
+    { "queue",         0, CLI_COUNT, AT(queue),      "256", "N",
+      "requests that may wait; more are answered 429", .group = CLI_RESOURCES },
+    { "max-body",      0, CLI_SIZE,  AT(body_max),   "64m", "SIZE",
+      "largest request; larger ones are answered 413", .group = CLI_RESOURCES },
+    { "max-memory",    0, CLI_SIZE,  AT(memory_max), "512m", "SIZE",
+      "of all requests and answers; beyond it 429", .group = CLI_RESOURCES, .rare = true },
+    { "connections",   0, CLI_COUNT, AT(connections), "1024", "N",
+      "clients at a time", .group = CLI_RESOURCES, .rare = true },
+    { "deadline",      0, CLI_MS,    AT(deadline),   "30s", "TIME",
+      "for the answer to a request; then 504", .group = CLI_FAILURES },
+    { "grace",         0, CLI_MS,    AT(grace),      "30s", "TIME",
+      "for requests in flight when it is told to end", .group = CLI_FAILURES },
+    { "header-timeout", 0, CLI_MS,   AT(header),     "10s", "TIME",
+      "for a request's header", .group = CLI_FAILURES, .rare = true },
+    { "body-timeout",  0, CLI_MS,    AT(body),       "30s", "TIME",
+      "for a request's body, and for each 64 KB of it more", .group = CLI_FAILURES, .rare = true },
+    { "idle-timeout",  0, CLI_MS,    AT(idle),       "60s", "TIME",
+      "for a connection without a request", .group = CLI_FAILURES, .rare = true },
+    { "cors",          0, CLI_LIST,  AT(cors),       NULL, "ORIGIN",
+      "an origin whose pages may ask; '*': any", .group = CLI_OUTPUT },
+    { "access-log",    0, CLI_TEXT,  AT(access_log), NULL, "FILE",
+      "write a line for each request; -: to standard output", .group = CLI_OUTPUT },
+    { 0 },
+};
+/* clang-format on */
+
+struct serving {
+    struct cli *cli;
+    struct err *err;
+    struct loop *loop;
+    struct server_options o;
+    bool stuck;
+};
+
+/* ---- what it says ---- */
+
+static void say_json(const json_t *v)
+{
+    (void)json_print(stdout, v, NULL);
+}
+
+static void native_serve_on_listening(void *user, const struct server_told *t)
+{
+    const struct serving *s = user;
+    AUTO_JSON *v = NULL;
+    char text[256];
+
+    if (!globals_of(s->cli)->json) {
+        (void)snprintf(text, sizeof(text), "listening on %s", t->url);
+        native_note(s->cli, text);
+    } else if (json_make(&v, NULL, "{s:s,s:s}", "event", "listening", "url", t->url) == 0) {
+        say_json(v);
+    }
+}
+
+static void native_serve_on_ready(void *user, const struct server_told *t)
+{
+    const struct serving *s = user;
+    AUTO_JSON *v = NULL;
+    char text[1024];
+
+    if (!globals_of(s->cli)->json) {
+        (void)snprintf(text, sizeof(text),
+                       "ready: %s:%lld at %s, by %s %s (%s), loaded in %lld ms%s", t->model,
+                       (long long)t->version, t->url, t->backend, t->library_version, t->library,
+                       (long long)t->load_ms, t->warmed ? ", warm" : "");
+        native_note(s->cli, text);
+    } else if (json_make(&v, NULL, "{s:s,s:s,s:o,s:I,s:s,s:o,s:s,s:I,s:I}", "event", "ready", "url",
+                         t->url, "model", json_text(t->model), "version", (json_int_t)t->version,
+                         "backend", t->backend, "library", json_text(t->library), "library_version",
+                         t->library_version, "load_ms", (json_int_t)t->load_ms, "warmup_requests",
+                         (json_int_t)t->warmed) == 0) {
+        say_json(v);
+    }
+}
+
+/* ---- what it needs ---- */
+
+static unsigned native_serve_processors(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof(set), &set) < 0 ? 1 : (unsigned)CPU_COUNT(&set);
+}
+
+static int native_serve_find(void *user, const struct backend_ops *ops, char **ret, struct err *err)
+{
+    const struct serving *s = user;
+    const struct args *a = s->cli->args;
+    const struct native_ask ask = { .library = &find_onnxruntime, .lib = a->lib, .alone = true };
+
+    (void)ops; /* there is one */
+    return native_library(s->cli, &ask, ret, err);
+}
+
+static int native_serve_options(struct cli *c, struct serving *s, struct err *err)
+{
+    const struct args *a = c->args;
+    unsigned cpus = a->cpus ? a->cpus : native_serve_processors();
+
+    if (a->no_model != (c->n_operands == 0))
+        return cli_bad(err, a->no_model ? "--no-model and a model" : "Which model?");
+    if (a->port < 0 || a->port > 65535)
+        return cli_bad(err, "--port: from 0 to 65535");
+    if (a->version < 0)
+        return cli_bad(err, "--model-version: 0 or more");
+    if (a->instances > cpus)
+        return cli_bad(err, "--instances: at most --cpus, which is %u", cpus);
+    if (a->instances == 0 || a->batch == 0 || a->queue == 0 || a->connections == 0)
+        return cli_bad(err, "--instances, --batch, --queue and --connections: 1 or more");
+    if (a->deadline <= 0 || a->body_max == 0)
+        return cli_bad(err, "--deadline and --max-body: more than 0");
+    s->o = (struct server_options){ .model = c->n_operands ? c->operands[0] : NULL,
+                                    .name = a->name,
+                                    .version = a->version,
+                                    .labels = &a->labels,
+                                    .host = a->host,
+                                    .port = (unsigned)a->port,
+                                    .device = a->device,
+                                    .cpus = cpus,
+                                    .instances = a->instances,
+                                    .rows_max = a->batch,
+                                    .delay_ms = a->delay,
+                                    .queue_max = a->queue,
+                                    .deadline_ms = a->deadline,
+                                    .grace_ms = a->grace,
+                                    .header_ms = a->header,
+                                    .body_ms = a->body,
+                                    .idle_ms = a->idle,
+                                    .body_max = a->body_max,
+                                    .memory_max = a->memory_max,
+                                    .connections_max = a->connections,
+                                    .cors = a->cors.n ? &a->cors : NULL,
+                                    .access_log = a->access_log,
+                                    .warmup = a->warmup,
+                                    .find = native_serve_find,
+                                    .on_listening = native_serve_on_listening,
+                                    .on_ready = native_serve_on_ready,
+                                    .user = s };
+    return 0;
+}
+
+static int native_serve_work(void *arg)
+{
+    struct serving *s = arg;
+
+    return server_run(s->loop, &s->o, &s->stuck, s->err);
+}
+
+/* A thread is inside the library and cannot be stopped: nothing that it uses may be freed. */
+static void end_with_a_stuck_thread(const struct cli *c, int r, const struct err *err)
+{
+    bool fine = r == 0 || r == -ECANCELED;
+
+    native_note(c, fine ? "the backend is still at work; ending without it" : err->text);
+    (void)fflush(NULL);
+    _exit(fine ? 0 : 1);
+}
+
+static int native_serve_run(struct cli *c, struct err *err)
+{
+    struct serving s = { .cli = c, .err = err };
+    int r = native_serve_options(c, &s, err);
+
+    if (r < 0)
+        return r;
+    r = loop_new(&s.loop, err);
+    if (r < 0)
+        return r;
+    r = loop_run(s.loop, native_serve_work, &s, true);
+    if (s.stuck)
+        end_with_a_stuck_thread(c, r, err);
+    if (r == -ECANCELED && loop_signal(s.loop))
+        r = 0;
+    loop_free(s.loop);
+    return r;
+}
+
+static const struct cli_section sections[] = {
+    { "ENDPOINTS",
+      "/v1/models/NAME…\tTensorFlow Serving's REST API: predict, classify, regress, status, "
+      "metadata.\n"
+      "/v2/…\tThe Open Inference Protocol: infer, health, metadata, repository index.\n"
+      "/metrics\tCounters in Prometheus' text format.\n"
+      "/\tA page to try the model by hand." },
+    { "ENVIRONMENT", "ONNXRUNTIME_LIBRARY_PATH\tlibonnxruntime.so, or the directory that has it." },
+    { "EXIT STATUS",
+      "0\tIt was told to end (SIGTERM, SIGINT) and has answered what was in flight.\n"
+      "1\tThe library or the model could not be loaded, a warm-up request failed, or requests "
+      "were cut off when --grace was over.\n"
+      "2\tWrong usage." },
+    { 0 },
+};
+
+static const struct cli_example examples[] = {
+    { "ydl-native serve resnet.onnx", "serve one file on port 8000 of this machine" },
+    { "ydl-native serve --host 0.0.0.0 --port 0 --cpus 2 --batch 16 model/",
+      "serve a directory to other machines, joining requests" },
+    { "curl -s localhost:8000/v2/models/resnet", "what it takes and gives" },
+    { 0 },
+};
+
+const struct cli_verb verb_native_serve = {
+    .name = "serve",
+    .summary = "serve a model over HTTP",
+    .text = "Loads one version of one model and answers requests for it, in the protocols of\n"
+            "TensorFlow Serving and of the Open Inference Protocol. MODEL is an ONNX file, a\n"
+            "directory with model.onnx, or a version's directory in a registry of models.\n\n"
+            "It listens at once and is called ready (/v2/health/ready) when the model is loaded\n"
+            "and has answered its warm-up requests. Told to end, it lets nobody in any more and\n"
+            "answers what is in flight first.",
+    .opts = opts,
+    .args_size = sizeof(struct args),
+    .operands = "[MODEL]",
+    .most = 1,
+    .complete = CLI_FILES,
+    .examples = examples,
+    .sections = sections,
+    .run = native_serve_run,
+};

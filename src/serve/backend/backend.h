@@ -1,0 +1,41 @@
+/* backend.h - a library that runs models: one table for each.
+ *
+ * A process loads one library and one model, once. Unloading gives back what the library is willing
+ * to give back; the end of the process gives back the rest. All of it waits, for the disk or for
+ * the processor; run() may be called by several threads at a time, the rest by one. */
+#pragma once
+#include "serve/signature.h"
+
+struct backend_load {
+    const char *path;   /* of the model: a file or a directory */
+    unsigned threads;   /* that one run may use, its caller included */
+    const char *device; /* "cpu", "cuda", "cuda:1" */
+};
+
+struct backend_ops {
+    const char *name;     /* "onnxruntime" */
+    const char *platform; /* what clients are told: "onnx_onnxv1" */
+    const char *file;     /* the model's own name inside a version's directory: "model.onnx" */
+    /* *ret_version is the library's. -EOPNOTSUPP when the library is not there or is none. */
+    int (*open)(const char *path, void **ret, const char **ret_version, struct err *err);
+    /* -EINVAL: the model is broken; -EOPNOTSUPP: it needs another library or device. *ret is the
+     * caller's: unload(). The library stays open for as long as the process lives. */
+    int (*load)(void *library, const struct backend_load *o, void **ret, struct err *err);
+    /* Into an empty one; the caller's. */
+    int (*signature)(void *model, struct signature *ret, struct err *err);
+    /* `in` has the signature's inputs in its order. `ret` (empty before) gets the outputs, which
+     * stay valid until tensors_done(), after unload() no longer. -EINVAL: the input is to blame,
+     * anything else is a fault of the model or the library. */
+    int (*run)(void *model, const struct tensors *in, struct tensors *ret, struct err *err);
+    void (*unload)(void *model); /* NULL is fine; not while run() is at work */
+};
+
+extern const struct backend_ops backend_onnxruntime;
+
+/* The backend of that name, or NULL. */
+const struct backend_ops *backend_find(const char *name);
+/* The backend whose model lies at `path`: a file, a directory with such a file, or a version of the
+ * registry, whose model/ has it. *ret_path is the model's own path and the caller's. -ENOENT with
+ * what was looked for. Waits for the disk. */
+int backend_locate(const char *path, const struct backend_ops **ret, char **ret_path,
+                   struct err *err);

@@ -1,0 +1,287 @@
+/* batcher.c - the queue, and when the next batch leaves it. Whatever was put into the queue in one
+ * turn of the loop is looked at once, before the loop waits again: so requests that came at the
+ * same time leave together, without a delay. See batcher.h. */
+#include "serve/engine/batcher.h"
+#include "base/array.h"
+#include "serve/engine/batch.h"
+
+#include <string.h>
+#include <uv.h>
+
+struct batcher {
+    struct batcher_options o;
+    struct runner *runner;
+    struct batch_request *first, *last;
+    size_t waiting;
+    bool joins;
+    uv_prepare_t turn; /* active while something waits */
+    uv_timer_t delay;
+    unsigned handles; /* that are still open */
+};
+
+static int64_t batcher_now_ns(void)
+{
+    return (int64_t)uv_hrtime();
+}
+
+/* ---- requests ---- */
+
+void batch_request_init(struct batch_request *q, void (*free_it)(struct batch_request *q))
+{
+    q->free = free_it;
+    q->refs = 1;
+    q->state = BATCH_NEW;
+}
+
+struct batch_request *batch_request_unref(struct batch_request *q)
+{
+    if (!q || --q->refs > 0)
+        return NULL;
+    tensors_done(&q->in);
+    tensors_done(&q->out); /* before what they may look into */
+    q->of = batch_unref(q->of);
+    q->free(q);
+    return NULL;
+}
+
+static void queue_add(struct batcher *b, struct batch_request *q)
+{
+    q->prev = b->last;
+    q->next = NULL;
+    *(b->last ? &b->last->next : &b->first) = q;
+    b->last = q;
+    b->waiting++;
+    q->state = BATCH_WAITING;
+}
+
+static void queue_remove(struct batcher *b, struct batch_request *q)
+{
+    *(q->prev ? &q->prev->next : &b->first) = q->next;
+    *(q->next ? &q->next->prev : &b->last) = q->prev;
+    b->waiting--;
+    q->state = BATCH_NEW;
+}
+
+/* ---- a batch ---- */
+
+/* How many from the head of the queue go together; *ret_rows of them in all. */
+static size_t count_next(const struct batcher *b, int64_t *ret_rows)
+{
+    const struct batch_request *q = b->first;
+    size_t n = 1;
+
+    *ret_rows = q->own_rows;
+    if (!b->joins || q->own_rows < 0)
+        return 1;
+    for (q = q->next; q; q = q->next, n++) {
+        if (q->own_rows < 0 || *ret_rows + q->own_rows > b->o.rows_max ||
+            !batch_alike(&b->first->in, &q->in))
+            break;
+        *ret_rows += q->own_rows;
+    }
+    return n;
+}
+
+static void request_ended(struct batch *b, struct batch_request *q)
+{
+    q->state = BATCH_ENDED;
+    q->waited_ns = b->began_ns - q->since_ns;
+    q->run_ns = b->ended_ns - b->began_ns;
+    q->rows = b->rows;
+    tensors_done(&q->in);
+    cond_wake_all(&q->ended);
+    (void)batch_request_unref(q);
+}
+
+static void batch_done(struct runner_task *t)
+{
+    struct batch *b = (struct batch *)t;
+    struct batcher *of = b->of;
+
+    if (b->apart)
+        of->joins = false;
+    if (of->o.on_batch)
+        of->o.on_batch(of->o.user, b->rows, b->ended_ns - b->began_ns);
+    for (size_t i = 0; i < b->n; i++)
+        request_ended(b, b->v[i]);
+    (void)batch_unref(b);
+}
+
+static struct batch *batch_new(struct batcher *of, size_t n, int64_t rows)
+{
+    struct batch *b = calloc(1, sizeof(*b));
+
+    if (!b)
+        return NULL;
+    *b = (struct batch){ .task = { .run = batch_run, .done = batch_done },
+                         .of = of,
+                         .ops = of->o.ops,
+                         .model = of->o.model,
+                         .rows = rows > 0 ? rows : 1,
+                         .refs = 1 };
+    b->v = calloc(n, sizeof(struct batch_request *));
+    if (!b->v)
+        return batch_unref(b);
+    return b;
+}
+
+/* Nothing can be run for want of memory: the first one is told. */
+static void fail_first(struct batcher *b)
+{
+    struct batch_request *q = b->first;
+
+    queue_remove(b, q);
+    q->state = BATCH_ENDED;
+    q->result = err_oom(&q->err);
+    cond_wake_all(&q->ended);
+}
+
+static void start_batch(struct batcher *of)
+{
+    int64_t rows = 0;
+    size_t n = count_next(of, &rows);
+    struct batch *b = batch_new(of, n, rows);
+
+    if (!b) {
+        fail_first(of);
+        return;
+    }
+    for (b->n = 0; b->n < n; b->n++) {
+        struct batch_request *q = of->first;
+
+        queue_remove(of, q);
+        q->state = BATCH_RUNNING;
+        q->refs++;
+        b->refs += n > 1;
+        q->of = n > 1 ? b : NULL;
+        b->v[b->n] = q;
+    }
+    runner_start(of->runner, &b->task);
+}
+
+/* ---- when ---- */
+
+/* Milliseconds for which the first one may wait for others; 0: it goes now. */
+static int64_t wait_for_others(const struct batcher *b)
+{
+    int64_t rows = 0, left;
+
+    if (b->o.delay_ms == 0 || !b->joins || b->first->own_rows < 0)
+        return 0;
+    if (count_next(b, &rows) < b->waiting || rows >= b->o.rows_max)
+        return 0; /* it cannot grow any more */
+    left = b->o.delay_ms - (batcher_now_ns() - b->first->since_ns) / 1000000;
+    return left > 0 ? left : 0;
+}
+
+/* Only to begin a turn of the loop, which looks at the queue. */
+static void on_delay(uv_timer_t *t)
+{
+    (void)t;
+}
+
+static void on_turn(uv_prepare_t *h)
+{
+    struct batcher *b = h->data;
+
+    while (b->first && runner_idle(b->runner) > 0) {
+        int64_t ms = wait_for_others(b);
+
+        if (ms > 0) {
+            uv_update_time(loop_uv(b->o.loop));
+            (void)uv_timer_start(&b->delay, on_delay, (uint64_t)ms, 0);
+            return;
+        }
+        start_batch(b);
+    }
+    if (!b->first)
+        (void)uv_prepare_stop(h);
+}
+
+/* ---- the interface ---- */
+
+int batcher_new(const struct batcher_options *o, struct batcher **ret, struct err *err)
+{
+    struct batcher *b = calloc(1, sizeof(*b));
+    int r;
+
+    if (!b)
+        return err_oom(err);
+    b->o = *o;
+    b->joins = o->rows_max > 1 && batch_possible(o->signature);
+    r = runner_new(o->loop, o->threads, &b->runner, err);
+    if (r < 0) {
+        free(b);
+        return r;
+    }
+    uv_prepare_init(loop_uv(o->loop), &b->turn);
+    uv_timer_init(loop_uv(o->loop), &b->delay);
+    b->turn.data = b->delay.data = b;
+    b->handles = 2;
+    *ret = b;
+    return 0;
+}
+
+static void batcher_on_closed(uv_handle_t *h)
+{
+    struct batcher *b = h->data;
+
+    if (--b->handles == 0)
+        free(b);
+}
+
+struct batcher *batcher_free(struct batcher *b)
+{
+    if (!b)
+        return NULL;
+    b->runner = runner_free(b->runner);
+    uv_close((uv_handle_t *)&b->turn, batcher_on_closed);
+    uv_close((uv_handle_t *)&b->delay, batcher_on_closed);
+    return NULL;
+}
+
+/* The wait is over before the run is: whoever waits longest, the model, keeps the reference. */
+static int give_up(struct batcher *b, struct batch_request *q, int code, struct err *err)
+{
+    const char *where = q->state == BATCH_RUNNING ? "while the model was running" : "in the queue";
+
+    if (q->state == BATCH_WAITING)
+        queue_remove(b, q);
+    if (code == -ETIMEDOUT)
+        return err_set(err, code, "the request's time was over %s", where);
+    return err_set(err, code, "the server ends");
+}
+
+int batcher_run(struct batcher *b, struct batch_request *q, int64_t deadline, struct err *err)
+{
+    int r = 0;
+
+    if (b->waiting >= b->o.waiting_max)
+        return err_set(err, -EAGAIN, "the queue is full: %zu requests wait", b->waiting);
+    q->since_ns = batcher_now_ns();
+    q->own_rows = b->joins ? batch_rows(b->o.signature, &q->in) : -1;
+    queue_add(b, q);
+    (void)uv_prepare_start(&b->turn, on_turn);
+    while (r == 0 && q->state != BATCH_ENDED)
+        r = cond_wait(b->o.loop, &q->ended, deadline);
+    if (q->state != BATCH_ENDED)
+        return give_up(b, q, r, err);
+    if (q->result < 0 && err)
+        *err = q->err;
+    return q->result;
+}
+
+size_t batcher_waiting(const struct batcher *b)
+{
+    return b->waiting;
+}
+
+size_t batcher_running(const struct batcher *b)
+{
+    return runner_busy(b->runner);
+}
+
+bool batcher_joins(const struct batcher *b)
+{
+    return b->joins;
+}

@@ -1,0 +1,333 @@
+/* batcher_test.c - claims about the queue before a model, with a backend that does as it is told:
+ * it doubles its input, waits until it is let go, and refuses rows that are negative. */
+#include "base/auto.h"
+#include "serve/engine/batcher.h"
+#include "test.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+struct gate {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool open;
+    atomic_uint runs, inside;
+    int64_t rows[64]; /* of each run */
+    bool odd;         /* gives one row too many when there is more than one request */
+};
+
+static void gate_init(struct gate *g, bool open)
+{
+    *g = (struct gate){ .open = open };
+    pthread_mutex_init(&g->lock, NULL);
+    pthread_cond_init(&g->changed, NULL);
+}
+
+static void gate_set(struct gate *g, bool open)
+{
+    pthread_mutex_lock(&g->lock);
+    g->open = open;
+    pthread_mutex_unlock(&g->lock);
+    pthread_cond_broadcast(&g->changed);
+}
+
+static int double_rows(const struct tensor *in, struct tensors *ret, int64_t rows)
+{
+    const int64_t dims[] = { rows, 1 };
+    struct tensor *t = NULL;
+    void *to = NULL;
+
+    if (tensors_add(ret, &t, NULL) < 0 || tensor_init(t, "y", TENSOR_INT32, dims, 2, NULL) < 0 ||
+        tensor_alloc(t, &to, NULL) < 0)
+        return -ENOMEM;
+    for (int64_t i = 0; i < in->dims[0]; i++)
+        ((int32_t *)to)[i] = 2 * ((const int32_t *)(const void *)in->data)[i];
+    return 0;
+}
+
+static int gate_run(void *model, const struct tensors *in, struct tensors *ret, struct err *err)
+{
+    struct gate *g = model;
+    const struct tensor *x = &in->v[0];
+
+    test_spare_thread();
+    atomic_fetch_add(&g->inside, 1);
+    pthread_mutex_lock(&g->lock);
+    while (!g->open)
+        pthread_cond_wait(&g->changed, &g->lock);
+    pthread_mutex_unlock(&g->lock);
+    g->rows[atomic_fetch_add(&g->runs, 1)] = x->dims[0];
+    for (int64_t i = 0; i < x->dims[0]; i++)
+        if (((const int32_t *)(const void *)x->data)[i] < 0)
+            return err_set(err, -EINVAL, "a negative number");
+    return double_rows(x, ret, x->dims[0] + (g->odd && x->dims[0] > 1));
+}
+
+static const struct backend_ops ops = { .name = "gate", .run = gate_run };
+
+struct world {
+    struct loop *loop;
+    struct gate gate;
+    struct batcher *batcher;
+    struct batcher_options o;
+    struct group fibers;
+    size_t freed;
+};
+
+struct asked {
+    struct batch_request q; /* first */
+    struct world *w;
+    int32_t value;
+    int64_t deadline_ms; /* 0: never */
+    int result;
+    bool answered;
+    int32_t answer;
+};
+
+static void asked_free(struct batch_request *q)
+{
+    struct asked *a = (struct asked *)q;
+
+    a->w->freed++;
+}
+
+static int ask(void *arg, struct err *err)
+{
+    struct asked *a = arg;
+    const int64_t dims[] = { 1, 1 };
+    struct tensor *t = NULL;
+    void *to = NULL;
+
+    (void)err;
+    batch_request_init(&a->q, asked_free);
+    assert_int_equal(tensors_add(&a->q.in, &t, NULL), 0);
+    assert_int_equal(tensor_init(t, "x", TENSOR_INT32, dims, 2, NULL), 0);
+    assert_int_equal(tensor_alloc(t, &to, NULL), 0);
+    *(int32_t *)to = a->value;
+    a->result =
+        batcher_run(a->w->batcher, &a->q,
+                    a->deadline_ms ? loop_in(a->w->loop, a->deadline_ms) : LOOP_NEVER, NULL);
+    if (a->result == 0)
+        a->answer = *(const int32_t *)(const void *)a->q.out.v[0].data;
+    a->answered = true;
+    (void)batch_request_unref(&a->q);
+    return 0;
+}
+
+static void start(struct world *w, struct asked *a, int32_t value)
+{
+    *a = (struct asked){ .w = w, .value = value, .deadline_ms = a->deadline_ms };
+    assert_int_equal(group_go(&w->fibers, ask, a, NULL), 0);
+}
+
+static void turn_until(struct world *w, bool (*done)(struct world *w))
+{
+    while (!done(w))
+        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+}
+
+static bool one_inside(struct world *w)
+{
+    return atomic_load(&w->gate.inside) > 0;
+}
+
+static bool nothing_runs(struct world *w)
+{
+    return batcher_running(w->batcher) == 0;
+}
+
+/* ---- claims, each on a fiber ---- */
+
+static int requests_that_wait_go_together(void *arg)
+{
+    struct world *w = arg;
+    struct asked a[6] = { 0 };
+
+    for (int i = 0; i < 6; i++) {
+        start(w, &a[i], i);
+        if (i == 0)
+            turn_until(w, one_inside);
+    }
+    while (batcher_waiting(w->batcher) < 5)
+        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    gate_set(&w->gate, true);
+    assert_int_equal(group_wait(&w->fibers, NULL), 0);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(a[i].result, 0);
+        assert_int_equal(a[i].answer, 2 * i);
+    }
+    assert_int_equal(atomic_load(&w->gate.runs), 3); /* 1, then 4 at most, then the last */
+    assert_int_equal(w->gate.rows[1], 4);
+    assert_int_equal(w->gate.rows[2], 1);
+    assert_int_equal(w->freed, 6);
+    return 0;
+}
+
+static int a_bad_request_spoils_no_other(void *arg)
+{
+    struct world *w = arg;
+    struct asked a[4] = { 0 };
+    static const int32_t values[] = { 1, 2, -3, 4 };
+
+    for (int i = 0; i < 4; i++) {
+        start(w, &a[i], values[i]);
+        if (i == 0)
+            turn_until(w, one_inside);
+    }
+    while (batcher_waiting(w->batcher) < 3)
+        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    gate_set(&w->gate, true);
+    assert_int_equal(group_wait(&w->fibers, NULL), 0);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(a[i].result, values[i] < 0 ? -EINVAL : 0);
+    assert_int_equal(a[3].answer, 8);
+    return 0;
+}
+
+static int outputs_that_are_not_rows_end_the_joining(void *arg)
+{
+    struct world *w = arg;
+    struct asked a[3] = { 0 };
+
+    w->gate.odd = true;
+    for (int i = 0; i < 3; i++) {
+        start(w, &a[i], i);
+        if (i == 0)
+            turn_until(w, one_inside);
+    }
+    while (batcher_waiting(w->batcher) < 2)
+        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    gate_set(&w->gate, true);
+    assert_int_equal(group_wait(&w->fibers, NULL), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(a[i].answer, 2 * i);
+    assert_false(batcher_joins(w->batcher));
+    return 0;
+}
+
+static int a_full_queue_refuses(void *arg)
+{
+    struct world *w = arg;
+    struct asked a[10] = { 0 };
+
+    start(w, &a[0], 0);
+    turn_until(w, one_inside);
+    for (int i = 1; i < 10; i++)
+        start(w, &a[i], i);
+    while (!a[9].answered)
+        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    assert_int_equal(a[9].result, -EAGAIN);
+    assert_int_equal(batcher_waiting(w->batcher), 8);
+    gate_set(&w->gate, true);
+    assert_int_equal(group_wait(&w->fibers, NULL), 0);
+    assert_int_equal(a[8].answer, 16);
+    return 0;
+}
+
+/* The answer comes while the model still computes, and its memory stays until then. */
+static int a_deadline_ends_the_wait_and_not_the_run(void *arg)
+{
+    struct world *w = arg;
+    struct asked running = { .deadline_ms = 30 }, waiting = { .deadline_ms = 30 };
+
+    start(w, &running, 1);
+    turn_until(w, one_inside);
+    start(w, &waiting, 2);
+    assert_int_equal(group_wait(&w->fibers, NULL), 0);
+    assert_int_equal(running.result, -ETIMEDOUT);
+    assert_int_equal(waiting.result, -ETIMEDOUT);
+    assert_int_equal(w->freed, 1); /* that of the queue */
+    assert_int_equal(batcher_running(w->batcher), 1);
+    gate_set(&w->gate, true);
+    turn_until(w, nothing_runs);
+    assert_int_equal(w->freed, 2);
+    assert_int_equal(atomic_load(&w->gate.runs), 1);
+    return 0;
+}
+
+static int a_delay_gathers_and_is_not_waited_for_by_a_full_batch(void *arg)
+{
+    struct world *w = arg;
+    struct asked a[4] = { 0 };
+
+    gate_set(&w->gate, true);
+    for (int i = 0; i < 2; i++)
+        start(w, &a[i], i);
+    assert_int_equal(fiber_sleep(w->loop, 5), 0);
+    assert_int_equal(atomic_load(&w->gate.runs), 0);
+    for (int i = 2; i < 4; i++)
+        start(w, &a[i], i);
+    assert_int_equal(group_wait(&w->fibers, NULL), 0);
+    assert_int_equal(atomic_load(&w->gate.runs), 1);
+    assert_int_equal(w->gate.rows[0], 4);
+    return 0;
+}
+
+/* ---- the frame ---- */
+
+struct claim {
+    struct world w;
+    int (*fn)(void *w);
+    int64_t delay_ms;
+};
+
+static int run_claim(void *arg)
+{
+    struct claim *c = arg;
+    const int64_t dims[] = { -1, 1 };
+    AUTO_SIGNATURE s = { 0 };
+
+    assert_int_equal(signature_add(&s.inputs, "x", NULL, TENSOR_INT32, dims, 2, NULL), 0);
+    assert_int_equal(signature_add(&s.outputs, "y", NULL, TENSOR_INT32, dims, 2, NULL), 0);
+    c->w.o = (struct batcher_options){ .loop = c->w.loop,
+                                       .ops = &ops,
+                                       .model = &c->w.gate,
+                                       .signature = &s,
+                                       .threads = 1,
+                                       .rows_max = 4,
+                                       .delay_ms = c->delay_ms,
+                                       .waiting_max = 8 };
+    group_init(&c->w.fibers, c->w.loop, 0);
+    assert_int_equal(batcher_new(&c->w.o, &c->w.batcher, NULL), 0);
+    assert_int_equal(c->fn(&c->w), 0);
+    c->w.batcher = batcher_free(c->w.batcher);
+    return 0;
+}
+
+static void check(int (*fn)(void *w), int64_t delay_ms)
+{
+    struct claim c = { .fn = fn, .delay_ms = delay_ms };
+
+    gate_init(&c.w.gate, false);
+    assert_int_equal(loop_new(&c.w.loop, NULL), 0);
+    assert_int_equal(loop_run(c.w.loop, run_claim, &c, false), 0);
+    loop_free(c.w.loop);
+}
+
+#define CLAIM(name, delay)                                                                         \
+    static void test_##name(void **state)                                                          \
+    {                                                                                              \
+        (void)state;                                                                               \
+        check(name, delay);                                                                        \
+    }
+CLAIM(requests_that_wait_go_together, 0)
+CLAIM(a_bad_request_spoils_no_other, 0)
+CLAIM(outputs_that_are_not_rows_end_the_joining, 0)
+CLAIM(a_full_queue_refuses, 0)
+CLAIM(a_deadline_ends_the_wait_and_not_the_run, 0)
+CLAIM(a_delay_gathers_and_is_not_waited_for_by_a_full_batch, 60000)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_requests_that_wait_go_together),
+        cmocka_unit_test(test_a_bad_request_spoils_no_other),
+        cmocka_unit_test(test_outputs_that_are_not_rows_end_the_joining),
+        cmocka_unit_test(test_a_full_queue_refuses),
+        cmocka_unit_test(test_a_deadline_ends_the_wait_and_not_the_run),
+        cmocka_unit_test(test_a_delay_gathers_and_is_not_waited_for_by_a_full_batch),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

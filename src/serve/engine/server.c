@@ -1,0 +1,280 @@
+/* server.c - the life of a server, as server.h draws it: each state is left by one function. */
+#include "serve/engine/server.h"
+#include "base/log.h"
+#include "loop/fiber.h"
+#include "loop/listen.h"
+#include "loop/work.h"
+#include "serve/engine/server_private.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <uv.h>
+
+#define LAST_MS 250 /* in which a connection may still ask a last request */
+
+/* ---- listening ---- */
+
+static int server_listen(struct server *s, struct err *err)
+{
+    const struct server_options *o = s->o;
+    struct http_server_options h = {
+        .loop = s->loop, .fd = -1, .name = "serve", .handler = server_handle, .user = s
+    };
+    int port = 0;
+    int r = listen_tcp(o->host, o->port, o->port, &h.fd, &port, err);
+
+    if (r < 0)
+        return r;
+    (void)snprintf(s->url, sizeof(s->url), strchr(o->host, ':') ? "http://[%s]:%d" : "http://%s:%d",
+                   o->host, port);
+    /* The body's limit is the handler's, which answers as the protocol wants it. */
+    h.limits = (struct http_limits){ .body_max = UINT64_MAX - 1,
+                                     .connections_max = o->connections_max,
+                                     .header_ms = o->header_ms,
+                                     .body_ms = o->body_ms,
+                                     .idle_ms = o->idle_ms };
+    return http_server_start(&h, &s->http, err);
+}
+
+/* ---- loading ---- */
+
+/* Outlives the server when the thread that loads cannot be waited for. */
+struct loading {
+    struct server *server;
+    struct err err;
+    struct cond ended;
+    bool done;
+    int result;
+};
+
+/* In a thread of the pool: the loop goes on answering. */
+static int load_model(void *arg)
+{
+    struct loading *g = arg;
+    struct server *s = g->server;
+    const struct server_options *o = s->o;
+    const struct backend_ops *ops = s->source.ops;
+    struct backend_load load = { .path = s->source.path, .device = o->device };
+    int r;
+
+    /* So many threads compute as there are processors, however many runs there are at a time: each
+     * run brings a thread of its own, and the rest are shared. */
+    load.threads = o->cpus > o->instances ? o->cpus - o->instances + 1 : 1;
+    r = o->find(o->user, ops, &s->library_path, &g->err);
+    if (r == 0)
+        r = ops->open(s->library_path, &s->library, &s->library_version, &g->err);
+    if (r == 0)
+        r = ops->load(s->library, &load, &s->model, &g->err);
+    return r < 0 ? r : ops->signature(s->model, &s->signature, &g->err);
+}
+
+static void load_fiber(void *arg)
+{
+    struct loading *g = arg;
+
+    g->result = work_run(g->server->loop, load_model, g);
+    g->done = true;
+    cond_wake_all(&g->ended);
+}
+
+/* -ECANCELED: the thread that loads is still at it. */
+static int server_load(struct server *s, struct loading *g, struct err *err)
+{
+    int r = fiber_start(s->loop, load_fiber, g, NULL, err);
+
+    while (r == 0 && !g->done)
+        r = cond_wait(s->loop, &g->ended, LOOP_NEVER);
+    if (r < 0 || g->result == 0)
+        return r;
+    if (err)
+        *err = g->err;
+    return g->result;
+}
+
+/* What clients are told of the model from here on. */
+static void server_publish(struct server *s, enum model_state state)
+{
+    const struct server_options *o = s->o;
+
+    s->served_model = (struct served_model){
+        .name = o->name ? o->name : s->source.name,
+        .version = o->version ? o->version : s->source.version,
+        .labels = o->labels ? (const char *const *)o->labels->v : NULL,
+        .labels_n = o->labels ? o->labels->n : 0,
+        .platform = s->source.ops->platform,
+        .state = state,
+        .signatures = &s->signature,
+        .signatures_n = state == MODEL_AVAILABLE,
+        .user = s,
+    };
+    s->served.models = &s->served_model;
+    s->served.models_n = 1;
+}
+
+static void server_on_batch(void *user, int64_t rows, int64_t ns)
+{
+    struct server *s = user;
+
+    histogram_add(&s->metrics.rows, (double)rows);
+    histogram_add(&s->metrics.run, (double)ns / 1e9);
+}
+
+static int server_prepare(struct server *s, size_t *ret_warmed, struct err *err)
+{
+    const struct server_options *o = s->o;
+    const struct batcher_options b = { .loop = s->loop,
+                                       .ops = s->source.ops,
+                                       .model = s->model,
+                                       .signature = &s->signature,
+                                       .threads = o->instances,
+                                       .rows_max = o->rows_max,
+                                       .delay_ms = o->delay_ms,
+                                       .waiting_max = o->queue_max,
+                                       .on_batch = server_on_batch,
+                                       .user = s };
+    int r = batcher_new(&b, &s->batcher, err);
+
+    if (r == 0)
+        r = server_warm_up(s, ret_warmed, err);
+    if (r < 0)
+        return r;
+    server_publish(s, MODEL_AVAILABLE);
+    s->served.ready = true;
+    return 0;
+}
+
+static void tell(struct server *s, void (*fn)(void *user, const struct server_told *t),
+                 int64_t load_ms, size_t warmed)
+{
+    const struct server_told t = { .url = s->url,
+                                   .model = s->served_model.name,
+                                   .version = s->served_model.version,
+                                   .backend = s->source.ops ? s->source.ops->name : NULL,
+                                   .library = s->library_path,
+                                   .library_version = s->library_version,
+                                   .load_ms = load_ms,
+                                   .warmed = warmed };
+
+    if (fn)
+        fn(s->o->user, &t);
+}
+
+/* ---- the end ---- */
+
+static int server_wait(struct server *s)
+{
+    struct cond never = { 0 };
+
+    return cond_wait(s->loop, &never, LOOP_NEVER);
+}
+
+static int server_drain(struct server *s, struct err *err)
+{
+    int64_t deadline = loop_in(s->loop, s->o->grace_ms);
+    int r;
+
+    s->served.ready = false;
+    fiber_shield(s->loop, true); /* we are cancelled already; a second signal ends the process */
+    r = http_server_drain(s->http, LAST_MS, deadline);
+    if (r < 0)
+        r = err_set(err, -ETIMEDOUT, "%zu connections were cut off when --grace was over",
+                    http_server_open(s->http));
+    s->http = http_server_stop(s->http);
+    fiber_shield(s->loop, false);
+    return r;
+}
+
+static void server_done(struct server *s)
+{
+    fiber_shield(s->loop, true);
+    s->http = http_server_stop(s->http);
+    fiber_shield(s->loop, false);
+    s->batcher = batcher_free(s->batcher);
+    if (s->source.ops)
+        s->source.ops->unload(s->model);
+    signature_done(&s->signature);
+    model_source_done(&s->source);
+    free(s->library_path);
+    metrics_done(&s->metrics);
+    access_log_close(&s->log);
+    free(s);
+}
+
+static int open_source(void *arg)
+{
+    struct loading *g = arg;
+
+    return model_source_open(g->server->o->model, &g->server->source, &g->err);
+}
+
+static int server_open(struct server *s, struct loading *g, struct err *err)
+{
+    int r = access_log_open(&s->log, s->o->access_log, err);
+
+    if (r < 0 || !s->o->model)
+        return r;
+    r = work_run(s->loop, open_source, g);
+    if (r < 0) {
+        if (err)
+            *err = g->err;
+        return r;
+    }
+    server_publish(s, MODEL_LOADING);
+    return 0;
+}
+
+/* From listening to draining. `g` is the caller's, because loading may go on when this returns. */
+static int server_live(struct server *s, struct loading *g, bool *ret_stuck, struct err *err)
+{
+    int64_t start = loop_now(s->loop);
+    size_t warmed = 0;
+    int r = server_open(s, g, err);
+
+    if (r == 0)
+        r = server_listen(s, err);
+    if (r < 0)
+        return r;
+    tell(s, s->o->on_listening, 0, 0);
+    if (s->o->model) {
+        r = server_load(s, g, err);
+        *ret_stuck = !g->done;
+        if (r == 0)
+            r = server_prepare(s, &warmed, err);
+        if (r == 0)
+            tell(s, s->o->on_ready, loop_now(s->loop) - start, warmed);
+    }
+    if (r == 0)
+        r = server_wait(s);
+    if (r != -ECANCELED || *ret_stuck)
+        return r;
+    return server_drain(s, err);
+}
+
+int server_run(struct loop *l, const struct server_options *o, bool *ret_stuck, struct err *err)
+{
+    struct server *s = calloc(1, sizeof(*s));
+    struct loading *g = calloc(1, sizeof(*g));
+    int r;
+
+    *ret_stuck = false;
+    if (!s || !g) {
+        free(s);
+        free(g);
+        return err_oom(err);
+    }
+    *s = (struct server){ .loop = l,
+                          .o = o,
+                          .log = { .fd = -1 },
+                          .memory = { .max = o->memory_max },
+                          .started_id = (uint64_t)loop_wall() ^ (uint64_t)getpid() << 44,
+                          .served = { .name = "ydl", .version = YDL_VERSION, .live = true } };
+    *g = (struct loading){ .server = s };
+    metrics_init(&s->metrics);
+    r = server_live(s, g, ret_stuck, err);
+    *ret_stuck |= s->batcher && batcher_running(s->batcher) > 0;
+    if (*ret_stuck)
+        return r;
+    server_done(s);
+    free(g);
+    return r;
+}

@@ -1,0 +1,55 @@
+/* server_private.h - what the server's files share. Loop thread only, but for the model's loading.
+ */
+#pragma once
+#include "serve/engine/access_log.h"
+#include "serve/engine/batcher.h"
+#include "serve/engine/budget.h"
+#include "serve/engine/metrics.h"
+#include "serve/engine/model_source.h"
+#include "serve/engine/server.h"
+#include "serve/protocol/exchange.h"
+#include "wire/http.h"
+
+struct server {
+    struct loop *loop;
+    const struct server_options *o;
+    struct http_server *http;
+    char url[128];
+
+    struct model_source source;
+    char *library_path;
+    void *library, *model;
+    const char *library_version;
+    struct signature signature;
+    struct batcher *batcher;
+
+    struct served served;
+    struct served_model served_model;
+
+    struct budget memory;
+    struct metrics metrics;
+    struct access_log log;
+    uint64_t started_id, requests; /* make request ids */
+};
+
+/* A request that needs the model. It has what the backend looks at, for as long as it does. */
+struct server_request {
+    struct batch_request q; /* first */
+    struct server *server;
+    struct buf body;
+    uint64_t charged; /* of server->memory */
+};
+struct server_request *server_request_new(struct server *s, uint64_t body_max);
+/* Counts `n` more bytes to it; -EAGAIN when the server has no room for them. */
+int server_request_charge(struct server_request *q, uint64_t n);
+
+/* The HTTP handler. */
+int server_handle(void *user, struct http_call *c, struct err *err);
+/* Pages of the server's own. True: it was answered, with the status in *ret_status. */
+bool server_page(struct server *s, struct http_call *c, int *ret_status, int *ret, struct err *err);
+
+/* Runs the requests that are stored with the model; their number in *ret. */
+int server_warm_up(struct server *s, size_t *ret, struct err *err);
+
+/* What a failure of a run is called in protocols. */
+enum exchange_code server_code_of(int r);

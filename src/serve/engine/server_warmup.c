@@ -1,0 +1,211 @@
+/* server_warmup.c - requests that are stored with a model are answered before it is called ready:
+ * the first run of a model is slow, and a version that cannot answer them must not get any others.
+ *
+ * They lie in warmup/, beside the model's own directory, and run in the order of their names. A
+ * *.json is the body of a request, of TensorFlow Serving's predict or the Open Inference Protocol's
+ * infer, whichever it looks like; a *.bin is one with binary tensors, behind the header line that
+ * says how long its JSON is, and an empty line. */
+#include "base/array.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "loop/work.h"
+#include "serve/engine/server_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define WARMUP_MAX 1000 /* files */
+#define WARMUP_MS 600000
+#define HEADER "Inference-Header-Content-Length:"
+
+struct warmup {
+    struct server *server;
+    const char *dir;
+    struct strs names;
+    struct err err;
+    /* The present one. */
+    const char *name;
+    struct buf file;
+};
+
+/* ---- files ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int list_names(void *arg)
+{
+    struct warmup *w = arg;
+    AUTO_DIR DIR *d = opendir(w->dir);
+    struct dirent *e;
+
+    if (!d)
+        return errno == ENOENT && !w->server->o->warmup
+                   ? 0
+                   : err_sys(&w->err, "open the warm-up requests '%s'", w->dir);
+    while ((e = readdir(d)) != NULL) {
+        if (e->d_name[0] == '.' || (!str_ends(e->d_name, ".json") && !str_ends(e->d_name, ".bin")))
+            continue;
+        if (w->names.n == WARMUP_MAX)
+            return err_set(&w->err, -E2BIG, "'%s' has more than %d requests", w->dir, WARMUP_MAX);
+        if (strs_add(&w->names, e->d_name) < 0)
+            return err_oom(&w->err);
+    }
+    if (w->names.n)
+        qsort(w->names.v, w->names.n, sizeof(char *), by_name);
+    return 0;
+}
+
+static int read_request(void *arg)
+{
+    struct warmup *w = arg;
+    AUTO_FREE char *path = path_join(w->dir, w->name);
+
+    buf_reset(&w->file);
+    return path ? path_read(path, &w->file, &w->err) : err_oom(&w->err);
+}
+
+/* ---- what kind of request it is ---- */
+
+/* The Open Inference Protocol has a list of tensors where TensorFlow Serving has values. */
+static bool is_oip(const struct buf *file)
+{
+    AUTO_JSON *v = NULL;
+    const json_t *first;
+
+    if (json_parse("request", file->data, file->len, &v, NULL) < 0)
+        return true; /* which then says what is wrong with it */
+    first = json_array_get(json_object_get(v, "inputs"), 0);
+    return json_object_get(first, "datatype") != NULL;
+}
+
+/* Cuts the header off a *.bin; its value in `out`. */
+static int cut_header(struct warmup *w, char out[24])
+{
+    const char *text = buf_text(&w->file);
+    const char *end = text ? strchr(text, '\n') : NULL;
+    size_t n;
+
+    if (!end || strncasecmp(text, HEADER, strlen(HEADER)) != 0)
+        return err_set(&w->err, -EINVAL, "it does not begin with '" HEADER " N'");
+    text += strlen(HEADER);
+    text += strspn(text, " \t");
+    n = strspn(text, "0123456789");
+    end += end[1] == '\r' ? 2 : 1;
+    if (n == 0 || n > 18 || *end != '\n')
+        return err_set(&w->err, -EINVAL, "behind '" HEADER " N' there must be an empty line");
+    memcpy(out, text, n);
+    out[n] = '\0';
+    buf_eat(&w->file, (size_t)(end + 1 - (const char *)w->file.data));
+    return 0;
+}
+
+static int make_target(struct warmup *w, char **ret_target, char length[24])
+{
+    const char *name = w->server->served_model.name;
+    AUTO_BUF target = { .max = 16 * KIB };
+    bool binary = str_ends(w->name, ".bin");
+    int r = binary ? cut_header(w, length) : 0;
+    bool oip = binary || is_oip(&w->file);
+
+    if (r < 0)
+        return r;
+    r = buf_add_str(&target, oip ? "/v2/models/" : "/v1/models/");
+    if (r == 0)
+        r = http_quote(&target, name);
+    if (r == 0)
+        r = buf_add_str(&target, oip ? "/infer" : ":predict");
+    *ret_target = r == 0 && buf_text(&target) ? strdup(buf_text(&target)) : NULL;
+    return *ret_target ? 0 : err_oom(&w->err);
+}
+
+/* ---- running ---- */
+
+static int warmup_run(struct warmup *w, struct exchange *x)
+{
+    struct server *s = w->server;
+    struct server_request *q = server_request_new(s, 1);
+    int r;
+
+    if (!q)
+        return err_oom(&w->err);
+    q->q.in = x->inputs;
+    x->inputs = (struct tensors){ 0 };
+    r = batcher_run(s->batcher, &q->q, loop_in(s->loop, WARMUP_MS), &w->err);
+    if (r == 0)
+        (void)exchange_finish(x, &q->q.out);
+    if (r < 0 && q->q.state == BATCH_RUNNING)
+        w->file = (struct buf){ 0 }; /* the run may still look at it: it is never freed */
+    (void)batch_request_unref(&q->q);
+    return r;
+}
+
+static int warmup_ask(struct warmup *w, const struct served *as_ready)
+{
+    AUTO_FREE char *target = NULL;
+    AUTO_EXCHANGE x = { 0 };
+    struct exchange_request request = { .method = "POST" };
+    char length[24] = "";
+    enum exchange_step step;
+    int r = make_target(w, &target, length);
+
+    if (r < 0)
+        return r;
+    request.target = target;
+    request.inference_header_length = *length ? length : NULL;
+    step = exchange_begin(&x, &request, as_ready);
+    if (step == EXCHANGE_BODY)
+        step = exchange_body(&x, w->file.data, w->file.len);
+    r = step == EXCHANGE_RUN ? warmup_run(w, &x) : 0;
+    if (r == 0 && x.answer.status != 200)
+        r = err_set(&w->err, -EINVAL, "it was answered %d: %.*s", x.answer.status,
+                    (int)x.answer.body.len, (const char *)x.answer.body.data);
+    return r;
+}
+
+static int warmup_all(struct warmup *w)
+{
+    struct server *s = w->server;
+    struct served_model model = s->served_model;
+    struct served as_ready = s->served;
+    int r = work_run(s->loop, list_names, w);
+
+    model.state = MODEL_AVAILABLE;
+    model.signatures = &s->signature;
+    model.signatures_n = 1;
+    as_ready.models = &model;
+    as_ready.ready = true;
+    for (size_t i = 0; i < w->names.n && r == 0; i++) {
+        w->name = w->names.v[i];
+        r = work_run(s->loop, read_request, w);
+        if (r == 0)
+            r = warmup_ask(w, &as_ready);
+        if (r < 0 && r != -ECANCELED)
+            (void)err_wrap(&w->err, r, "the warm-up request '%s' failed", w->name);
+    }
+    return r;
+}
+
+int server_warm_up(struct server *s, size_t *ret, struct err *err)
+{
+    struct warmup w = { .server = s };
+    AUTO_FREE char *dir = NULL;
+    int r;
+
+    if (!s->source.dir && !s->o->warmup)
+        return 0;
+    dir = s->o->warmup ? strdup(s->o->warmup) : path_join(s->source.dir, "warmup");
+    if (!dir)
+        return err_oom(err);
+    w.dir = dir;
+    buf_init(&w.file, s->o->body_max);
+    r = warmup_all(&w);
+    if (r < 0 && err)
+        *err = w.err;
+    *ret = w.names.n;
+    strs_done(&w.names);
+    buf_done(&w.file);
+    return r;
+}
