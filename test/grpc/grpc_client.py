@@ -83,6 +83,18 @@ def cancelled(client: Client):
     return client.ask("Echo", b"still here").decode()
 
 
+def busy(client: Client):
+    """Four that run, and more."""
+    calls = [client.method("Sleep").future(b"100000", timeout=PATIENCE) for _ in range(10)]
+    while len(refused := [call for call in calls if call.done()]) < 6:
+        time.sleep(0.01)
+    for call in calls:
+        call.cancel()
+    while client.failure("Echo", b"x")[0] != "OK":
+        time.sleep(0.01)
+    return [refused[0].code().name, refused[0].details(), len(refused)]
+
+
 def deadline(client: Client):
     failed = client.failure("Sleep", b"100000", timeout=0.2)
     client.await_counts(0, 1)

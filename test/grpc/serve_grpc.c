@@ -194,9 +194,9 @@ static bool set_limit(struct grpc_limits *l, const char *word)
         int64_t *ms;
     } rows[] = {
         { "message_max=", &l->message_max, NULL }, { "held_max=", &l->held_max, NULL },
-        { "header_max=", &l->header_max, NULL },   { "body_ms=", NULL, &l->body_ms },
-        { "write_ms=", NULL, &l->write_ms },       { "header_ms=", NULL, &l->header_ms },
-        { "idle_ms=", NULL, &l->idle_ms },
+        { "header_max=", &l->header_max, NULL },   { "calls_max=", &l->calls_max, NULL },
+        { "body_ms=", NULL, &l->body_ms },         { "write_ms=", NULL, &l->write_ms },
+        { "header_ms=", NULL, &l->header_ms },     { "idle_ms=", NULL, &l->idle_ms },
     };
     int64_t n = 0;
 

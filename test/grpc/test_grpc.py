@@ -49,6 +49,12 @@ def test_cancelled_calls_end_at_the_server(server):
     assert server.client("cancelled") == "still here"
 
 
+def test_a_busy_server_refuses_more_calls():
+    with Server("calls_max=4") as server:
+        assert server.client("busy") == [
+            "RESOURCE_EXHAUSTED", "the server is busy with 4 other calls; try again later", 6]
+
+
 def test_a_deadline_ends_the_call_at_the_server(server):
     assert server.client("deadline") == "DEADLINE_EXCEEDED"
 

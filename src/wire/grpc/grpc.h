@@ -34,12 +34,14 @@ struct grpc_method {
 };
 
 struct grpc_limits {
-    size_t message_max;         /* of one request: 64 MiB when 0 */
-    size_t held_max;            /* requests and answers of one connection: 4 * message_max when 0 */
-    size_t server_held_max;     /* those of all: 16 * message_max when 0 */
-    size_t header_max;          /* all header bytes of a call: 16 KiB when 0 */
-    unsigned streams_max;       /* calls of one connection at a time: 100 when 0 */
-    int64_t body_ms, write_ms;  /* for each 64 KiB of a request, of an answer: 30 s when 0 */
+    size_t message_max;        /* of one request: 64 MiB when 0 */
+    size_t held_max;           /* requests and answers of one connection: 4 * message_max when 0 */
+    size_t server_held_max;    /* those of all: 16 * message_max when 0 */
+    size_t header_max;         /* all header bytes of a call: 16 KiB when 0 */
+    unsigned streams_max;      /* calls of one connection at a time: 100 when 0 */
+    size_t calls_max;          /* handlers of all that run at a time: 1000 when 0; more are answered
+                                  RESOURCE_EXHAUSTED */
+    int64_t body_ms, write_ms; /* for each 64 KiB of a request, of an answer: 30 s when 0 */
     int64_t header_ms, idle_ms; /* for a header; without any call: 10 s, 5 min when 0 */
 };
 

@@ -35,9 +35,12 @@ static void add_head(struct fields *f, const struct grpc_call *c)
  * reset, where even that can be had. */
 static void sent_or_reset(struct grpc_call *c, int r)
 {
+    struct grpc_session *s = c->session;
+
     if (r < 0)
-        (void)nghttp2_submit_rst_stream(c->session->h2, NGHTTP2_FLAG_NONE, c->id,
-                                        NGHTTP2_INTERNAL_ERROR);
+        (void)nghttp2_submit_rst_stream(s->h2, NGHTTP2_FLAG_NONE, c->id, NGHTTP2_INTERNAL_ERROR);
+    if (s->hooks.on_output)
+        s->hooks.on_output(s->hooks.user);
 }
 
 static void begin_answer(struct grpc_call *c)

@@ -108,10 +108,19 @@ static int conn_run_call(void *arg, struct err *unused)
 static int conn_on_call(void *user, struct grpc_call *call, struct err *err)
 {
     struct grpc_conn *c = user;
-    int r = group_go(&c->fibers, conn_run_call, call, err);
+    int r;
 
+    if (c->server->calls >= c->server->o.limits.calls_max)
+        return err_set(err, -EAGAIN, "the server is busy with %zu other calls; try again later",
+                       c->server->calls);
+    r = group_go(&c->fibers, conn_run_call, call, err);
     c->server->calls += r == 0;
     return r;
+}
+
+static void conn_on_output(void *user)
+{
+    grpc_conn_wake(user);
 }
 
 static void conn_on_gone(void *user, struct grpc_call *call)
@@ -223,9 +232,11 @@ static void conn_unlink(struct grpc_conn *c)
 
 static int conn_start(struct grpc_conn *c, struct err *err)
 {
-    struct grpc_hooks hooks = {
-        .on_call = conn_on_call, .on_gone = conn_on_gone, .user = c, .stream = c->stream
-    };
+    struct grpc_hooks hooks = { .on_call = conn_on_call,
+                                .on_gone = conn_on_gone,
+                                .on_output = conn_on_output,
+                                .user = c,
+                                .stream = c->stream };
     int r = grpc_session_init(&c->session, &c->server->o, &hooks, &c->server->held,
                               loop_now(c->loop), err);
 

@@ -7,6 +7,7 @@
 #define MESSAGE_MAX (64 * MIB)
 #define HEADER_MAX (16 * KIB)
 #define STREAMS_MAX 100
+#define CALLS_MAX 1000
 #define PIECE_MS 30000
 #define HEADER_MS 10000
 #define IDLE_MS 300000
@@ -24,6 +25,7 @@ void grpc_limits_fill(struct grpc_limits *l)
     l->server_held_max = l->server_held_max ? l->server_held_max : 16 * l->message_max;
     l->header_max = l->header_max ? l->header_max : HEADER_MAX;
     l->streams_max = l->streams_max ? l->streams_max : STREAMS_MAX;
+    l->calls_max = l->calls_max ? l->calls_max : CALLS_MAX;
     l->body_ms = l->body_ms ? l->body_ms : PIECE_MS;
     l->write_ms = l->write_ms ? l->write_ms : PIECE_MS;
     l->header_ms = l->header_ms ? l->header_ms : HEADER_MS;

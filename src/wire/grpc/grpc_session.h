@@ -57,6 +57,8 @@ struct grpc_hooks {
     int (*on_call)(void *user, struct grpc_call *c, struct err *err);
     /* Nobody waits any more for the answer of a running call. */
     void (*on_gone)(void *user, struct grpc_call *c);
+    /* There is something to be taken. May be NULL, for whoever looks anyway. */
+    void (*on_output)(void *user);
     void *user;
     struct stream *stream; /* for handlers that ask whose the call is; may be NULL */
 };
