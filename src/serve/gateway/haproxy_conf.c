@@ -70,6 +70,7 @@ static int conf_global(const struct haproxy_conf *c, struct buf *out)
                        "    timeout http-request 10s\n"
                        "    timeout http-keep-alive 60s\n"
                        "    option abortonclose\n"
+                       "    option idle-close-on-response\n"
                        "    http-reuse always\n",
                        (long long)s->timeout_ms, (long long)s->timeout_ms, (long long)s->queue_ms);
     for (unsigned i = 0; r == 0; i++) {
@@ -169,6 +170,7 @@ static int conf_frontend(const struct haproxy_conf *c, struct buf *out)
     return r < 0 ? r : conf_routes(c, out);
 }
 
+/* A process that stops counts no servers as usable, and uses them for what it still answers. */
 static int conf_backend(const struct haproxy_conf *c, const struct gateway_model *m,
                         const struct gateway_version *v, struct buf *out)
 {
@@ -187,7 +189,7 @@ static int conf_backend(const struct haproxy_conf *c, const struct gateway_model
                    "    retry-on conn-failure%s\n"
                    "    http-request return status 503 content-type application/json "
                    "hdr Retry-After 1 string \"{\\\"error\\\": \\\"No replica of %s, version "
-                   "%lld, is ready.\\\"}\\n\" if { nbsrv eq 0 }\n"
+                   "%lld, is ready.\\\"}\\n\" if { nbsrv eq 0 } !{ stopping }\n"
                    "    http-request deny deny_status 503 if { queue(%s) ge %u }\n",
                    name, m->health, m->retry ? " empty-response" : "", m->name,
                    (long long)v->number, name, m->queue);
