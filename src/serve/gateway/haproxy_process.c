@@ -23,7 +23,8 @@
 
 #define PIPE_BYTES (1 << 20)
 #define LINE_MAX_BYTES ((size_t)4096)
-#define LOOK_MS 5 /* until the run-time API is asked again */
+#define STOP_MS 2000 /* until it says that it accepts no more */
+#define LOOK_MS 5    /* until the run-time API is asked again */
 
 struct haproxy {
     struct haproxy_options o;
@@ -31,8 +32,9 @@ struct haproxy {
     struct proc *proc;
     struct sock *out;
     struct fiber *reader;
-    struct cond read_to_end;
-    char last[400]; /* of its own words: the last alert, else the last line */
+    struct cond read_to_end, stopped;
+    bool is_stopped; /* accepts no more: it said so */
+    char last[400];  /* of its own words: the last alert, else the last line */
     bool alerted;
 };
 
@@ -49,6 +51,10 @@ static void process_line(struct haproxy *h, const char *line, size_t n)
         memcmp(line, HAPROXY_LOG_MARK, strlen(HAPROXY_LOG_MARK)) == 0)
         return;
     text = strndup(line, n);
+    if (text && strstr(text, "Proxy gateway stopped")) {
+        h->is_stopped = true;
+        cond_wake_all(&h->stopped);
+    }
     alert = text && str_starts(text, "[ALERT]");
     if (!text || (h->alerted && !alert) || strstr(text, "Fatal errors found"))
         return;
@@ -92,6 +98,7 @@ static void process_read(void *arg)
     }
     h->reader = NULL;
     cond_wake_all(&h->read_to_end);
+    cond_wake_all(&h->stopped);
 }
 
 /* ---- starting ---- */
@@ -223,7 +230,11 @@ const char *haproxy_socket(const struct haproxy *h)
 
 void haproxy_retire(struct haproxy *h)
 {
+    int64_t deadline = loop_in(h->o.loop, STOP_MS);
+
     (void)proc_signal(h->proc, SIGUSR1);
+    while (!h->is_stopped && !haproxy_ended(h) && cond_wait(h->o.loop, &h->stopped, deadline) == 0)
+        ;
 }
 
 void haproxy_wait_end(struct haproxy *h, int64_t ms)

@@ -32,7 +32,8 @@ int haproxy_start(const struct haproxy_options *o, struct haproxy **ret, struct 
 bool haproxy_ended(struct haproxy *h);
 pid_t haproxy_pid(const struct haproxy *h);
 const char *haproxy_socket(const struct haproxy *h);
-/* Accepts no more, answers what it has, and ends then: `hard-stop-after` at the latest. */
+/* Returns when it accepts no more. It answers what it has, and ends then: `hard-stop-after` at the
+ * latest. */
 void haproxy_retire(struct haproxy *h);
 /* Waits for its end; kills it after `ms`. Goes on when the fiber is cancelled. */
 void haproxy_wait_end(struct haproxy *h, int64_t ms);
