@@ -3,7 +3,8 @@
 #include "cli/cli.h"
 #include "native/library_find.h"
 
-extern const struct cli_verb verb_native_mxnet, verb_native_serve, verb_native_tensorflow;
+extern const struct cli_verb verb_native_gateway, verb_native_haproxy_child, verb_native_mxnet,
+    verb_native_serve, verb_native_tensorflow;
 extern const struct cli_program program_ydl_native;
 
 /* Finds a framework's library from what every verb is told: --lib, --fallback and the command that

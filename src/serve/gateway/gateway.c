@@ -1,0 +1,204 @@
+/* gateway.c - the life of a gateway: it binds, starts HAProxy, and then looks again and again
+ * whether everything is as it should be: is HAProxy alive, does it have the servers that it should
+ * have, do requests go where they should.
+ *
+ * Whatever has to be done follows from what is seen, not from what was done before: after HAProxy
+ * died, or a command failed half way, the same look finds what is missing. */
+#include "base/path.h"
+#include "loop/listen.h"
+#include "serve/gateway/gateway_private.h"
+#include "serve/gateway/haproxy_log.h"
+#include "wire/admission.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#define LOCK_MS 60000
+#define LOOK_MS 500     /* when all is as it should be */
+#define LOOK_SOON_MS 50 /* while something changes */
+#define RESTART_MS 100  /* the delay after a start that failed, at first */
+#define RESTART_MAX_MS 5000
+#define END_MS 2000 /* more than the grace of the spec, for HAProxy to end */
+
+int gateway_lock(struct gateway *g)
+{
+    int64_t deadline = loop_in(g->loop, LOCK_MS);
+    int r = 0;
+
+    while (r == 0 && g->busy)
+        r = cond_wait(g->loop, &g->unlocked, deadline);
+    if (r == 0)
+        g->busy = true;
+    return r;
+}
+
+void gateway_unlock(struct gateway *g)
+{
+    g->busy = false;
+    cond_wake(&g->unlocked);
+}
+
+void gateway_note(const struct gateway *g, const char *fmt, ...)
+{
+    char text[600];
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    g->o.note(g->o.user, text);
+}
+
+void gateway_wake(void *g)
+{
+    cond_wake_all(&((struct gateway *)g)->changed);
+}
+
+/* ---- looking ---- */
+
+/* Old processes that have ended, and the present one if it has: a new one is started at once. */
+static int gateway_keep_alive(struct gateway *g, int64_t *delay)
+{
+    struct gateway_process fresh = { 0 };
+    struct err err = ERR_INIT;
+    int r;
+
+    for (size_t i = 0; i < g->n_leaving;)
+        if (haproxy_ended(g->leaving[i].haproxy)) {
+            gateway_process_end(g, &g->leaving[i]);
+            g->leaving[i] = g->leaving[--g->n_leaving];
+        } else {
+            i++;
+        }
+    if (g->now.haproxy && !haproxy_ended(g->now.haproxy))
+        return 0;
+    if (g->now.haproxy) {
+        gateway_note(g, "HAProxy (process %d) died; starting it again",
+                     (int)haproxy_pid(g->now.haproxy));
+        gateway_process_end(g, &g->now);
+        g->restarts++;
+    }
+    r = gateway_launch(g, g->spec, g->routes, &fresh, &err);
+    if (r == 0) {
+        g->now = fresh;
+        *delay = RESTART_MS;
+        for (size_t i = 0; i < g->spec->n; i++)
+            g->routes[i].told_version = g->routes[i].told_canary = g->routes[i].told_percent = 0;
+    } else if (r != -ECANCELED) {
+        gateway_note(g, "%s; trying again in %lld ms", err.text, (long long)*delay);
+        (void)fiber_sleep(g->loop, *delay);
+        *delay = *delay * 2 < RESTART_MAX_MS ? *delay * 2 : RESTART_MAX_MS;
+    }
+    return r;
+}
+
+/* A failure is no reason to end: HAProxy may be about to die, and the next look will see. */
+static void gateway_turn(struct gateway *g, int64_t *delay)
+{
+    struct err err = ERR_INIT;
+    int r = gateway_keep_alive(g, delay);
+
+    g->settled = false;
+    if (r == 0)
+        r = gateway_look(g, &err);
+    if (r == 0)
+        r = gateway_servers(g, &err);
+    if (r == 0) {
+        gateway_routes_step(g);
+        r = gateway_routes_tell(g, &err);
+    }
+    if (r < 0)
+        g->settled = false;
+    if (r < 0 && err.text[0])
+        trace(LOG_MAIN, "gateway: %s, looking again", err.text);
+}
+
+static int gateway_watch(struct gateway *g)
+{
+    int64_t delay = RESTART_MS;
+
+    for (;;) {
+        int r = gateway_lock(g);
+
+        if (r < 0)
+            return r;
+        gateway_turn(g, &delay);
+        gateway_unlock(g);
+        r = cond_wait(g->loop, &g->changed, loop_in(g->loop, g->settled ? LOOK_MS : LOOK_SOON_MS));
+        if (r == -ECANCELED || fiber_cancelled(g->loop))
+            return -ECANCELED;
+    }
+}
+
+/* ---- beginning and end ---- */
+
+/* Another program may hold the port with SO_REUSEPORT for us, and let go of it when we listen. */
+static int gateway_listen(struct gateway *g, struct err *err)
+{
+    int one = 1;
+    int r = listen_tcp(g->spec->host, g->spec->port, g->spec->port, &g->listen_fd, &g->port, err);
+
+    if (r == 0)
+        (void)setsockopt(g->listen_fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one));
+    else
+        err_hint(err, "another program may use port %u: choose another one in \"listen\"",
+                 g->spec->port);
+    return r;
+}
+
+static void gateway_end(struct gateway *g)
+{
+    int64_t grace = g->spec ? g->spec->drain_ms + END_MS : 0;
+
+    admission_close(g->control);
+    if (g->now.haproxy) {
+        haproxy_retire(g->now.haproxy);
+        haproxy_wait_end(g->now.haproxy, grace);
+    }
+    gateway_process_end(g, &g->now);
+    for (size_t i = 0; i < g->n_leaving; i++)
+        gateway_process_end(g, &g->leaving[i]);
+    (void)listen_close(g->listen_fd);
+    haproxy_table_done(&g->view.state);
+    haproxy_table_done(&g->view.stat);
+    free(g->view.servers);
+    free(g->routes);
+    traffic_free(g->traffic);
+    strs_done(&g->drained);
+    buf_done(&g->core);
+    gateway_spec_free(g->spec);
+}
+
+static int gateway_begin(struct gateway *g, struct err *err)
+{
+    int r = path_mkdirs(g->o.dir, 0700, err);
+
+    if (r == 0)
+        r = path_trusted(g->o.dir, err);
+    if (r == 0)
+        r = gateway_spec_read(g->o.spec, &g->spec, err);
+    if (r == 0)
+        r = gateway_listen(g, err);
+    if (r == 0)
+        r = gateway_apply(g, g->o.spec, err);
+    if (r == 0)
+        r = gateway_control_start(g, err);
+    return r;
+}
+
+int gateway_run(const struct gateway_options *o, struct err *err)
+{
+    struct gateway g = { .o = *o, .loop = o->loop, .listen_fd = -1 };
+    int r;
+
+    buf_init(&g.core, HAPROXY_CONF_MAX);
+    g.traffic = traffic_new();
+    r = g.traffic ? gateway_begin(&g, err) : err_oom(err);
+    if (r == 0) {
+        o->on_ready(o->user, g.spec->host, g.port);
+        r = gateway_watch(&g);
+    }
+    gateway_end(&g);
+    return r == -ECANCELED ? 0 : r;
+}

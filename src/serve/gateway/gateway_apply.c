@@ -1,0 +1,388 @@
+/* gateway_apply.c - from a spec to a running HAProxy.
+ *
+ * Each process has a directory of its own with all that it reads, DIR/gN: a configuration that
+ * HAProxy refuses changes nothing, and a process that still answers old requests keeps its files.
+ *
+ * Replicas, routes and shares change at run time. Anything else is a new process on the same
+ * listening socket: it answers new connections, and the old one ends when it has answered what it
+ * has. */
+#include "base/path.h"
+#include "serve/gateway/gateway_private.h"
+#include "serve/gateway/haproxy_log.h"
+
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define KEYS_MAX (64 * KIB)
+#define KEY_LEAST 16
+#define PEM_MAX MIB
+
+/* ---- secrets ---- */
+
+/* A file with a secret: nobody else may read or exchange it. */
+static int apply_read_secret(const char *path, struct buf *ret, struct err *err)
+{
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+
+    if (fd < 0)
+        return err_sys(err, "open '%s'", path);
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return err_set(err, -EINVAL, "'%s' is not a file", path);
+    if ((st.st_uid != geteuid() && st.st_uid != 0) || (st.st_mode & 077)) {
+        err_set(err, -EPERM, "'%s' has a secret that others can read", path);
+        err_hint(err, "run: chmod 600 %s", path);
+        return -EPERM;
+    }
+    for (;;) {
+        uint8_t *at;
+        ssize_t n;
+
+        if (buf_room(ret, 4096, &at) < 0)
+            return err_set(err, -E2BIG, "'%s' is too large", path);
+        n = read(fd, at, 4096);
+        if (n < 0)
+            return err_sys(err, "read '%s'", path);
+        if (n == 0)
+            return 0;
+        ret->len += (size_t)n;
+    }
+}
+
+/* HAProxy compares hashes: what it searches takes no longer for a key that is nearly right, and its
+ * file is of no use to others. It writes them in capitals. */
+static int apply_hash_key(const char *key, size_t n, struct buf *out, struct err *err)
+{
+    unsigned char sum[EVP_MAX_MD_SIZE];
+    unsigned len = 0;
+    int r = 0;
+
+    if (EVP_Digest(key, n, sum, &len, EVP_sha256(), NULL) != 1)
+        return err_oom(err);
+    for (unsigned i = 0; i < len && r == 0; i++)
+        r = buf_printf(out, "%02X", sum[i]);
+    if (r == 0)
+        r = buf_add_str(out, "\n");
+    return r < 0 ? err_oom(err) : 0;
+}
+
+/* One key on a line; empty lines and those with a # at the beginning do not count. */
+static int apply_keys(const char *path, struct buf *out, struct err *err)
+{
+    struct buf text = { .max = KEYS_MAX };
+    int r = apply_read_secret(path, &text, err);
+    const char *at = r == 0 ? buf_text(&text) : NULL;
+    size_t keys = 0;
+
+    while (r == 0 && at && *at) {
+        size_t n = strcspn(at, "\r\n");
+
+        if (n > 0 && *at != '#') {
+            keys++;
+            r = n < KEY_LEAST ? err_set(err, -EINVAL, "'%s': a key has at least %d characters",
+                                        path, KEY_LEAST)
+                              : apply_hash_key(at, n, out, err);
+        }
+        at += n + (at[n] != '\0');
+    }
+    if (r == 0 && keys == 0)
+        r = err_set(err, -EINVAL, "'%s' has no key in it", path);
+    buf_wipe(&text);
+    return r;
+}
+
+static int apply_tls(const struct gateway_spec *s, struct buf *out, struct err *err)
+{
+    int r = s->private_key ? path_read(s->certificate, out, err)
+                           : apply_read_secret(s->certificate, out, err);
+
+    if (r == 0 && buf_add_str(out, "\n") < 0)
+        r = err_set(err, -E2BIG, "'%s' is too large", s->certificate);
+    return r < 0 || !s->private_key ? r : apply_read_secret(s->private_key, out, err);
+}
+
+/* What is in the files that the spec names. */
+struct apply_secrets {
+    struct buf keys, tls;
+};
+
+static int apply_secrets_read(const struct gateway_spec *s, struct apply_secrets *ret,
+                              struct err *err)
+{
+    int r = 0;
+
+    buf_init(&ret->keys, 4 * KEYS_MAX);
+    buf_init(&ret->tls, PEM_MAX);
+    if (s->key_file)
+        r = apply_keys(s->key_file, &ret->keys, err);
+    if (r == 0 && s->certificate)
+        r = apply_tls(s, &ret->tls, err);
+    return r;
+}
+
+static void auto_apply_secrets_(struct apply_secrets *s)
+{
+    buf_wipe(&s->keys);
+    buf_wipe(&s->tls);
+}
+#define AUTO_SECRETS AUTO(apply_secrets) struct apply_secrets
+
+/* ---- files ---- */
+
+static int apply_file(const char *dir, const char *name, const struct buf *b, struct err *err)
+{
+    AUTO_FREE char *path = path_join(dir, name);
+
+    return path ? path_write_unflushed(path, b->data, b->len, 0600, err) : err_oom(err);
+}
+
+static int apply_errors(const char *dir, struct err *err)
+{
+    AUTO_FREE char *errors = path_join(dir, "errors");
+    struct haproxy_error e;
+    int r = errors ? path_mkdirs(errors, 0700, err) : err_oom(err);
+
+    for (unsigned i = 0; r == 0 && haproxy_error_file(i, &e); i++) {
+        AUTO_FREE char *path = str_printf("%s/%u.http", errors, e.status);
+
+        r = path ? path_write_unflushed(path, e.text, strlen(e.text), 0600, err) : err_oom(err);
+    }
+    return r;
+}
+
+static int apply_maps(const char *dir, const struct gateway_spec *s,
+                      const struct gateway_route *routes, struct err *err)
+{
+    struct {
+        const char *name;
+        struct buf text;
+    } maps[] = { { "route.map", { .max = MIB } },
+                 { "canary.map", { .max = MIB } },
+                 { "percent.map", { .max = MIB } },
+                 { "versions.map", { .max = MIB } } };
+    int r = 0;
+
+    for (size_t i = 0; i < s->n && r == 0; i++) {
+        const struct gateway_route *t = &routes[i];
+        const char *name = s->models[i].name;
+
+        r = buf_printf(&maps[0].text, "%s %s:%lld\n", name, name, (long long)t->version);
+        if (r == 0)
+            r = buf_printf(&maps[1].text, "%s %s:%lld\n", name, name,
+                           (long long)(t->canary ? t->canary : t->version));
+        if (r == 0)
+            r = buf_printf(&maps[2].text, "%s %u\n", name, t->percent);
+        for (size_t k = 0; k < s->models[i].n && r == 0; k++) {
+            long long number = (long long)s->models[i].versions[k].number;
+
+            r = buf_printf(&maps[3].text, "%s:%lld %s:%lld\n", name, number, name, number);
+        }
+    }
+    if (r < 0)
+        r = err_oom(err);
+    for (size_t i = 0; i < COUNT_OF(maps) && r == 0; i++)
+        r = apply_file(dir, maps[i].name, &maps[i].text, err);
+    for (size_t i = 0; i < COUNT_OF(maps); i++)
+        buf_done(&maps[i].text);
+    return r;
+}
+
+static bool apply_is_up(void *user, const char *backend, const char *address)
+{
+    const struct gateway *g = user;
+    const struct haproxy_server *s = gateway_server(g, backend, address);
+
+    return s && s->up && !s->draining && !gateway_is_drained(g, address);
+}
+
+static bool apply_none_up(void *user, const char *backend, const char *address)
+{
+    (void)user;
+    (void)backend;
+    (void)address;
+    return false;
+}
+
+static int apply_write(struct gateway *g, const struct haproxy_conf *c,
+                       const struct gateway_route *routes, const struct apply_secrets *secrets,
+                       struct err *err)
+{
+    AUTO_BUF text = { .max = HAPROXY_CONF_MAX };
+    int r = haproxy_conf_write(c, &text, err);
+
+    (void)g;
+    if (r == 0)
+        r = path_mkdirs(c->dir, 0700, err);
+    if (r == 0)
+        r = apply_errors(c->dir, err);
+    if (r == 0)
+        r = apply_maps(c->dir, c->spec, routes, err);
+    if (r == 0 && c->keys)
+        r = apply_file(c->dir, "keys", &secrets->keys, err);
+    if (r == 0 && c->tls)
+        r = apply_file(c->dir, "tls.pem", &secrets->tls, err);
+    return r < 0 ? r : apply_file(c->dir, "haproxy.cfg", &text, err);
+}
+
+/* ---- processes ---- */
+
+void gateway_process_end(struct gateway *g, struct gateway_process *p)
+{
+    (void)g;
+    p->haproxy = haproxy_free(p->haproxy);
+    if (p->dir)
+        (void)path_remove(p->dir, NULL);
+    free(take(p->dir));
+}
+
+static void apply_on_line(void *user, const char *line, size_t n)
+{
+    struct gateway *g = user;
+    struct haproxy_request q;
+
+    if (haproxy_log_parse(line, n, &q) == 0)
+        traffic_count(g->traffic, &q, loop_now(g->loop));
+    else
+        trace(LOG_MAIN, "haproxy: %.*s", (int)(n < 300 ? n : 300), line);
+}
+
+static int apply_launch(struct gateway *g, const struct haproxy_conf *c,
+                        const struct gateway_route *routes, const struct apply_secrets *secrets,
+                        struct gateway_process *ret, struct err *err)
+{
+    AUTO_FREE char *conf = path_join(c->dir, "haproxy.cfg");
+    struct haproxy_options o = {
+        .loop = g->loop,
+        .program = g->o.program,
+        .conf = conf,
+        .socket = c->socket,
+        .listen_fd = g->listen_fd,
+        .on_line = apply_on_line,
+        .on_end = gateway_wake,
+        .user = g,
+    };
+    int r = conf ? apply_write(g, c, routes, secrets, err) : err_oom(err);
+
+    return r < 0 ? r : haproxy_start(&o, &ret->haproxy, err);
+}
+
+int gateway_launch(struct gateway *g, const struct gateway_spec *spec,
+                   const struct gateway_route *routes, struct gateway_process *ret, struct err *err)
+{
+    AUTO_SECRETS secrets = { 0 };
+    AUTO_FREE char *socket = NULL;
+    struct haproxy_conf c = { .spec = spec, .up = apply_is_up, .user = g };
+    int r = apply_secrets_read(spec, &secrets, err);
+
+    if (r < 0)
+        return r;
+    *ret = (struct gateway_process){ .dir = str_printf("%s/g%u", g->o.dir, ++g->generation) };
+    socket = ret->dir ? path_join(ret->dir, "api.sock") : NULL;
+    if (!socket)
+        return err_oom(err);
+    c.dir = ret->dir;
+    c.socket = socket;
+    c.keys = secrets.keys.len > 0;
+    c.tls = secrets.tls.len > 0;
+    r = apply_launch(g, &c, routes, &secrets, ret, err);
+    if (r < 0)
+        gateway_process_end(g, ret);
+    return r;
+}
+
+/* What cannot be changed in a running process, as one text. */
+static int apply_core(const struct gateway_spec *spec, struct buf *out, struct err *err)
+{
+    AUTO_SECRETS secrets = { 0 };
+    struct haproxy_conf c = { .spec = spec, .dir = "/", .socket = "/", .up = apply_none_up };
+    int r = apply_secrets_read(spec, &secrets, err);
+
+    if (r < 0)
+        return r;
+    c.keys = secrets.keys.len > 0;
+    c.tls = secrets.tls.len > 0;
+    r = haproxy_conf_write(&c, out, err);
+    if (r == 0 && (buf_add(out, secrets.keys.data, secrets.keys.len) < 0 ||
+                   apply_hash_key((const char *)secrets.tls.data, secrets.tls.len, out, err) < 0))
+        r = err_oom(err);
+    return r;
+}
+
+/* Requests must not lose the version that answers them now. */
+static int apply_check(const struct gateway *g, const struct gateway_spec *spec, struct err *err)
+{
+    for (size_t i = 0; i < (g->now.haproxy ? g->spec->n : 0); i++) {
+        const struct gateway_route *t = &g->routes[i];
+        const struct gateway_model *m = gateway_spec_model(spec, t->model);
+
+        if (m && t->version && !gateway_spec_version(m, t->version) &&
+            gateway_up(g, t->model, t->version) > 0 && gateway_up(g, t->model, m->serve) == 0) {
+            err_set(err, -EBUSY,
+                    "version %lld of '%s' is in use, and version %lld has no replica that is ready",
+                    (long long)t->version, t->model, (long long)m->serve);
+            err_hint(err, "keep both versions in the spec until the new one is ready");
+            return -EBUSY;
+        }
+    }
+    if (g->now.haproxy && (strcmp(spec->host, g->spec->host) != 0 || spec->port != g->spec->port)) {
+        err_set(err, -EINVAL, "\"listen\" cannot change while the gateway runs");
+        err_hint(err, "start another gateway with this spec");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* The process before goes on with what it has. */
+static int apply_process(struct gateway *g, const struct gateway_spec *spec,
+                         const struct gateway_route *routes, struct err *err)
+{
+    struct gateway_process fresh = { 0 };
+    int r;
+
+    if (g->n_leaving == GATEWAY_LEAVING)
+        return err_set(err, -EAGAIN, "%d reloads are still in progress; try again",
+                       GATEWAY_LEAVING);
+    r = gateway_launch(g, spec, routes, &fresh, err);
+    if (r < 0)
+        return r;
+    if (g->now.haproxy) {
+        haproxy_retire(g->now.haproxy);
+        g->leaving[g->n_leaving++] = g->now;
+        g->reloads++;
+    }
+    g->now = fresh;
+    return 0;
+}
+
+int gateway_apply(struct gateway *g, const char *path, struct err *err)
+{
+    AUTO(gateway_spec) struct gateway_spec *spec = NULL;
+    AUTO_FREE struct gateway_route *routes = NULL;
+    AUTO_BUF core = { .max = HAPROXY_CONF_MAX };
+    int r = gateway_spec_read(path, &spec, err);
+
+    if (r == 0)
+        r = apply_check(g, spec, err);
+    if (r == 0)
+        r = apply_core(spec, &core, err);
+    if (r == 0)
+        r = gateway_routes_make(g, spec, &routes, err);
+    if (r == 0 && (!g->now.haproxy || core.len != g->core.len ||
+                   memcmp(core.data, g->core.data, core.len) != 0))
+        r = apply_process(g, spec, routes, err);
+    if (r < 0)
+        return r;
+    gateway_spec_free(g->spec);
+    g->spec = take(spec);
+    free(g->routes);
+    g->routes = take(routes);
+    buf_done(&g->core);
+    g->core = core;
+    core = (struct buf){ 0 };
+    g->settled = false;
+    gateway_wake(g);
+    return 0;
+}

@@ -1,0 +1,228 @@
+/* haproxy_conf.c - the configuration: a global part, one frontend that finds out which backend a
+ * request goes to, and a backend for each version.
+ *
+ * HAProxy listens on its standard input, a socket that the gateway bound: whoever dies, the port
+ * stays, and a new process accepts what came meanwhile. Its log goes to standard output, a pipe. */
+#include "serve/gateway/haproxy_conf.h"
+#include "base/str.h"
+#include "serve/gateway/haproxy_log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool haproxy_conf_dir_fits(const char *dir)
+{
+    if (*dir != '/')
+        return false;
+    for (; *dir; dir++)
+        if (!((*dir >= 'a' && *dir <= 'z') || (*dir >= 'A' && *dir <= 'Z') ||
+              (*dir >= '0' && *dir <= '9') || strchr("/._-+", *dir)))
+            return false;
+    return true;
+}
+
+const char *haproxy_backend(char out[HAPROXY_BACKEND], const struct gateway_model *m,
+                            int64_t version)
+{
+    (void)snprintf(out, HAPROXY_BACKEND, "%s:%lld", m->name, (long long)version);
+    return out;
+}
+
+int haproxy_server_words(struct buf *out, const struct gateway_model *m, unsigned weight)
+{
+    int r = buf_printf(out,
+                       "check inter 500ms fastinter 100ms downinter 100ms rise 1 fall 2 "
+                       "observe layer4 error-limit 1 on-error mark-down pool-purge-delay 1s "
+                       "weight %u",
+                       weight);
+
+    if (r == 0 && m->in_flight)
+        r = buf_printf(out, " maxconn %u", m->in_flight);
+    return r;
+}
+
+static int conf_global(const struct haproxy_conf *c, struct buf *out)
+{
+    const struct gateway_spec *s = c->spec;
+    int r = buf_printf(out,
+                       "global\n"
+                       "    maxconn %u\n"
+                       "    no strict-limits\n"
+                       "    nbthread %u\n"
+                       "    tune.bufsize %u\n"
+                       "    hard-stop-after %lldms\n"
+                       "    stats socket %s mode 600 level admin\n"
+                       "    stats timeout 10s\n"
+                       "    log stdout format raw local0 info\n"
+                       "    ssl-default-bind-options ssl-min-ver TLSv1.2\n",
+                       s->connections, s->threads, HAPROXY_BUFFER,
+                       (long long)(s->drain_ms > 0 ? s->drain_ms : 1), c->socket);
+
+    if (r == 0)
+        r = buf_printf(out,
+                       "defaults\n"
+                       "    mode http\n"
+                       "    timeout connect 1s\n"
+                       "    timeout client %lldms\n"
+                       "    timeout server %lldms\n"
+                       "    timeout queue %lldms\n"
+                       "    timeout check 2s\n"
+                       "    timeout http-request 10s\n"
+                       "    timeout http-keep-alive 60s\n"
+                       "    option abortonclose\n"
+                       "    option idle-close-on-response\n"
+                       "    http-reuse always\n",
+                       (long long)s->timeout_ms, (long long)s->timeout_ms, (long long)s->queue_ms);
+    for (unsigned i = 0; r == 0; i++) {
+        struct haproxy_error e;
+
+        if (!haproxy_error_file(i, &e))
+            break;
+        r = buf_printf(out, "    errorfile %u %s/errors/%u.http\n", e.status, c->dir, e.status);
+    }
+    return r;
+}
+
+/* The request's id is the client's, when it is one that can be printed, or a new one. */
+static int conf_ids(struct buf *out)
+{
+    return buf_add_str(out, "    http-request set-var(txn.began) date(0,us)\n"
+                            "    http-request set-header X-Request-Id %[uuid()] "
+                            "unless { req.hdr(X-Request-Id) -m reg ^[A-Za-z0-9._:-]{1,128}$ }\n"
+                            "    http-request set-var(txn.id) req.hdr(X-Request-Id)\n"
+                            "    http-request del-header X-Forwarded-For\n"
+                            "    http-request set-header X-Forwarded-For %[src]\n"
+                            "    http-response set-var(txn.answered) date(0,us)\n"
+                            "    http-after-response set-header X-Request-Id %[var(txn.id)]\n");
+}
+
+static int conf_key(const struct haproxy_conf *c, struct buf *out)
+{
+    if (!c->keys)
+        return 0;
+    return buf_printf(
+        out,
+        "    acl open path /v2/health/live /v2/health/ready\n"
+        "    acl known http_auth_bearer,sha2(256),hex -m str -f %s/keys\n"
+        "    http-request return status 401 content-type application/json "
+        "hdr WWW-Authenticate Bearer string \"{\\\"error\\\": \\\"A key is needed: send the header "
+        "'Authorization: Bearer KEY'.\\\"}\\n\" unless open or known\n"
+        "    http-request del-header Authorization\n",
+        c->dir);
+}
+
+/* /v1/models/NAME and /v2/models/NAME name a model, with /versions/N a version; anything else goes
+ * to the first model. */
+static int conf_routes(const struct haproxy_conf *c, struct buf *out)
+{
+    const char *dir = c->dir;
+    int r = buf_printf(
+        out,
+        "    acl named path_beg /v1/models/ /v2/models/\n"
+        "    acl versioned path,field(5,/) -m str versions\n"
+        "    http-request set-var(txn.model) str(%s)\n"
+        "    http-request set-var(txn.model) path,field(4,/),url_dec,field(1,:) if named\n"
+        "    http-request set-var(txn.version) path,field(6,/),url_dec,field(1,:) "
+        "if named versioned\n"
+        "    http-request set-var(txn.draw) rand(%d)\n"
+        "    http-request set-var(txn.backend) var(txn.model),map_str(%s/route.map)\n"
+        "    http-request set-var(txn.left) "
+        "var(txn.model),map_str_int(%s/percent.map,0),sub(txn.draw)\n"
+        "    http-request set-var(txn.backend) var(txn.model),map_str(%s/canary.map) "
+        "if { var(txn.left) -m int gt 0 }\n",
+        c->spec->models[0].name, GATEWAY_HUNDRED, dir, dir, dir);
+
+    if (r == 0)
+        r = buf_printf(
+            out,
+            "    http-request set-var(txn.backend) "
+            "var(txn.model),concat(:,txn.version,),map_str(%s/versions.map,:) if named versioned\n"
+            "    http-request return status 404 content-type application/json "
+            "lf-string \"{\\\"error\\\": \\\"There is no model %%[var(txn.model),json(utf8s)] here"
+            ".\\\"}\\n\" unless { var(txn.backend) -m found }\n"
+            "    http-request return status 404 content-type application/json "
+            "lf-string \"{\\\"error\\\": \\\"Version %%[var(txn.version),json(utf8s)] of model "
+            "%%[var(txn.model),json(utf8s)] is not served here.\\\"}\\n\" "
+            "if { var(txn.backend) -m str : }\n"
+            "    use_backend %%[var(txn.backend)]\n",
+            dir);
+    return r;
+}
+
+static int conf_frontend(const struct haproxy_conf *c, struct buf *out)
+{
+    int r = buf_printf(out,
+                       "frontend gateway\n"
+                       "    bind fd@0%s%s%s\n"
+                       "    log global\n",
+                       c->tls ? " ssl crt " : "", c->tls ? c->dir : "",
+                       c->tls ? "/tls.pem alpn h2,http/1.1" : "");
+
+    if (r == 0)
+        r = buf_add_str(out, "    log-format \"" HAPROXY_LOG_FORMAT "\"\n");
+    if (r == 0)
+        r = conf_ids(out);
+    if (r == 0)
+        r = conf_key(c, out);
+    if (r == 0)
+        r = buf_printf(out, "    http-request deny deny_status 413 if { req.body_size gt %llu }\n",
+                       (unsigned long long)c->spec->body_max);
+    return r < 0 ? r : conf_routes(c, out);
+}
+
+/* A process that stops counts no servers as usable, and uses them for what it still answers. */
+static int conf_backend(const struct haproxy_conf *c, const struct gateway_model *m,
+                        const struct gateway_version *v, struct buf *out)
+{
+    char name[HAPROXY_BACKEND];
+    int r;
+
+    (void)haproxy_backend(name, m, v->number);
+    r = buf_printf(out,
+                   "backend %s\n"
+                   "    balance leastconn\n"
+                   "    option httpchk\n"
+                   "    http-check send meth GET uri %s ver HTTP/1.1 hdr Host gateway\n"
+                   "    http-check expect status 200\n"
+                   "    option redispatch 1\n"
+                   "    retries 3\n"
+                   "    retry-on conn-failure%s\n"
+                   "    http-request return status 503 content-type application/json "
+                   "hdr Retry-After 1 string \"{\\\"error\\\": \\\"No replica of %s, version "
+                   "%lld, is ready.\\\"}\\n\" if { nbsrv eq 0 } !{ stopping }\n"
+                   "    http-request deny deny_status 503 if { queue(%s) ge %u }\n",
+                   name, m->health, m->retry ? " empty-response" : "", m->name,
+                   (long long)v->number, name, m->queue);
+    for (size_t i = 0; r == 0 && i < v->n; i++) {
+        const struct gateway_replica *x = &v->replicas[i];
+
+        if (!c->up(c->user, name, x->address))
+            continue;
+        r = buf_printf(out, "    server %s %s ", x->address, x->address);
+        if (r == 0)
+            r = haproxy_server_words(out, m, x->weight);
+        if (r == 0)
+            r = buf_add_str(out, "\n");
+    }
+    return r;
+}
+
+int haproxy_conf_write(const struct haproxy_conf *c, struct buf *out, struct err *err)
+{
+    int r = haproxy_conf_dir_fits(c->dir) && haproxy_conf_dir_fits(c->socket) ? 0 : -EINVAL;
+
+    if (r < 0)
+        return err_set(err, r,
+                       "the directory '%s' cannot stand in HAProxy's configuration: it must be "
+                       "absolute, of letters, digits and ._-+",
+                       c->dir);
+    r = conf_global(c, out);
+    if (r == 0)
+        r = conf_frontend(c, out);
+    for (size_t i = 0; r == 0 && i < c->spec->n; i++)
+        for (size_t k = 0; r == 0 && k < c->spec->models[i].n; k++)
+            r = conf_backend(c, &c->spec->models[i], &c->spec->models[i].versions[k], out);
+    return r == -E2BIG ? err_set(err, r, "HAProxy's configuration would be too large")
+           : r < 0     ? err_oom(err)
+                       : 0;
+}

@@ -1,0 +1,68 @@
+/* haproxy_log.c - takes a log line apart, field by field. */
+#include "serve/gateway/haproxy_log.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    LOG_MARK,
+    LOG_BACKEND,
+    LOG_SERVER,
+    LOG_STATUS,
+    LOG_STATE,
+    LOG_BEGAN,
+    LOG_ANSWERED,
+    LOG_ENDED,
+    LOG_RETRIES,
+    LOG_FIELDS_
+};
+
+#define LOG_FIELD HAPROXY_LOG_NAME
+#define US_MAX ((int64_t)1 << 53)
+
+static int log_split(const char *line, size_t n, char out[LOG_FIELDS_][LOG_FIELD])
+{
+    for (int i = 0; i < LOG_FIELDS_; i++) {
+        const char *blank = n ? memchr(line, ' ', n) : NULL;
+        size_t len = blank ? (size_t)(blank - line) : n;
+
+        if (len == 0 || len >= LOG_FIELD || memchr(line, '\0', len) ||
+            (blank == NULL) != (i == LOG_FIELDS_ - 1))
+            return -EINVAL;
+        (void)snprintf(out[i], LOG_FIELD, "%.*s", (int)len, line);
+        line += len + (blank != NULL);
+        n -= len + (blank != NULL);
+    }
+    return 0;
+}
+
+int haproxy_log_parse(const char *line, size_t n, struct haproxy_request *ret)
+{
+    char f[LOG_FIELDS_][LOG_FIELD];
+    int64_t status = 0, began = 0, ended = 0, retries = 0;
+
+    if (log_split(line, n, f) < 0 || !str_eq(f[LOG_MARK], "ydl1"))
+        return -EINVAL;
+    *ret = (struct haproxy_request){ 0 };
+    ret->by_gateway = str_eq(f[LOG_ANSWERED], "-");
+    /* A redispatched request has a '+' before its retries; -1 stands for no status. */
+    if (str_to_i64(f[LOG_STATUS], -1, 999, &status) < 0 ||
+        str_to_i64(f[LOG_BEGAN], 0, US_MAX, &began) < 0 ||
+        str_to_i64(f[ret->by_gateway ? LOG_ENDED : LOG_ANSWERED], 0, US_MAX, &ended) < 0 ||
+        str_to_i64(f[LOG_RETRIES] + (f[LOG_RETRIES][0] == '+'), 0, 1000, &retries) < 0)
+        return -EINVAL;
+    memcpy(ret->backend, f[LOG_BACKEND], sizeof(ret->backend));
+    if (f[LOG_SERVER][0] != '<')
+        memcpy(ret->server, f[LOG_SERVER], sizeof(ret->server));
+    ret->status = status > 0 ? (unsigned)status : 0;
+    ret->retries = (unsigned)retries;
+    ret->us = ended > began ? ended - began : 0;
+    /* The first letter says who ended it: S the server's side, s the server's timeout, and so on;
+     * C and c are the client. */
+    ret->failed = ret->status >= 500 || f[LOG_STATE][0] == 'S' || f[LOG_STATE][0] == 's';
+    if (ret->by_gateway && ret->status == 429)
+        ret->failed = false; /* too many requests say nothing about a version */
+    return 0;
+}

@@ -1,0 +1,27 @@
+/* haproxy_log.h - one line of our HAProxy's log: one request. Pure.
+ *
+ *     ydl1 BACKEND SERVER STATUS STATE BEGAN ANSWERED ENDED RETRIES
+ *
+ * Times are microseconds; ANSWERED, when the first byte of the answer came, is - when HAProxy
+ * answered itself. haproxy_conf.c writes the format. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HAPROXY_LOG_FORMAT                                                                         \
+    "ydl1 %b %s %ST %tsc %[var(txn.began)] %[var(txn.answered)] %[date(0,us)] %rc"
+#define HAPROXY_LOG_MARK "ydl1 "
+#define HAPROXY_LOG_NAME 128
+
+struct haproxy_request {
+    char backend[HAPROXY_LOG_NAME], server[HAPROXY_LOG_NAME]; /* server: "" for none */
+    unsigned status; /* 0: the client left before there was one */
+    bool failed;     /* 5xx, or cut off by the replica: counts against a version */
+    bool by_gateway; /* no replica answered */
+    unsigned retries;
+    int64_t us; /* from the request's head to the first byte of the answer */
+};
+
+/* `line` has no line's end. -EINVAL when it is not such a line. */
+int haproxy_log_parse(const char *line, size_t n, struct haproxy_request *ret);

@@ -1,0 +1,93 @@
+/* rollout.c - the states of a rollout as a table, and the judgement. */
+#include "serve/gateway/rollout.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* clang-format off */
+static const enum rollout_state next_state[ROLLOUT_STATES_][ROLLOUT_EVENTS_] = {
+    [ROLLOUT_WARMING]  = { [ROLLOUT_READY] = ROLLOUT_WATCHING, [ROLLOUT_LOST] = ROLLOUT_RETURNED },
+    [ROLLOUT_WATCHING] = { [ROLLOUT_GOOD]  = ROLLOUT_SHIFTED,  [ROLLOUT_BAD]  = ROLLOUT_RETURNED,
+                           [ROLLOUT_LOST]  = ROLLOUT_RETURNED },
+    [ROLLOUT_SHIFTED]  = { [ROLLOUT_BAD]   = ROLLOUT_RETURNED, [ROLLOUT_LOST] = ROLLOUT_RETURNED,
+                           [ROLLOUT_DRAINED] = ROLLOUT_DONE },
+};
+
+static const char *const state_names[ROLLOUT_STATES_] = {
+    "none", "warming", "watching", "shifted", "done", "returned",
+};
+/* clang-format on */
+
+void rollout_begin(struct rollout *r, unsigned percent)
+{
+    *r = (struct rollout){ .state = ROLLOUT_WARMING, .percent = percent };
+    (void)snprintf(r->why, sizeof(r->why), "waiting for the new version to be ready");
+}
+
+int rollout_step(struct rollout *r, enum rollout_event event, const char *why, struct err *err)
+{
+    enum rollout_state next = event < ROLLOUT_EVENTS_ ? next_state[r->state][event] : ROLLOUT_NONE;
+
+    if (next == ROLLOUT_NONE)
+        return err_set(err, -EPROTO, "a rollout that is %s cannot take event %d",
+                       rollout_state_name(r->state), (int)event);
+    r->state = next;
+    (void)snprintf(r->why, sizeof(r->why), "%s", why);
+    return 0;
+}
+
+bool rollout_over(const struct rollout *r)
+{
+    return r->state == ROLLOUT_DONE || r->state == ROLLOUT_RETURNED;
+}
+
+unsigned rollout_share(const struct rollout *r)
+{
+    if (r->state == ROLLOUT_WATCHING)
+        return r->percent;
+    return r->state == ROLLOUT_SHIFTED || r->state == ROLLOUT_DONE ? GATEWAY_HUNDRED : 0;
+}
+
+const char *rollout_state_name(enum rollout_state s)
+{
+    return s < ROLLOUT_STATES_ ? state_names[s] : "unknown";
+}
+
+/* A tenth of the requests is enough to see that far too many fail: nobody waits for the rest. */
+static bool rollout_fails_early(const struct gateway_watch *w, const struct traffic_sum *s)
+{
+    uint64_t allowed = (uint64_t)w->requests * w->errors / GATEWAY_HUNDRED;
+
+    return s->errors > allowed && s->requests * 10 >= w->requests;
+}
+
+int rollout_judge(const struct gateway_watch *w, const struct traffic_sum *old_version,
+                  const struct traffic_sum *new_version, enum rollout_event *ret, char why[160])
+{
+    uint64_t n = new_version->requests;
+    int64_t old_us, new_us;
+
+    if (n < w->requests && !rollout_fails_early(w, new_version))
+        return 0;
+    *ret = ROLLOUT_BAD;
+    if (new_version->errors * GATEWAY_HUNDRED > n * w->errors) {
+        (void)snprintf(why, 160, "%llu of %llu requests failed, more than %g %%",
+                       (unsigned long long)new_version->errors, (unsigned long long)n,
+                       w->errors / 100.0);
+        return 1;
+    }
+    if (n < w->requests)
+        return 0;
+    old_us = histogram_quantile(&old_version->times, 990);
+    new_us = histogram_quantile(&new_version->times, 990);
+    if (old_version->requests * 10 >= w->requests && new_us * 100 > old_us * (int64_t)w->slower) {
+        (void)snprintf(why, 160, "p99 is %.3g ms, more than %g times the old version's %.3g ms",
+                       (double)new_us / 1000, w->slower / 100.0, (double)old_us / 1000);
+        return 1;
+    }
+    *ret = ROLLOUT_GOOD;
+    (void)snprintf(why, 160, "%llu requests, %llu failed, p99 %.3g ms (old version: %.3g ms)",
+                   (unsigned long long)n, (unsigned long long)new_version->errors,
+                   (double)new_us / 1000, (double)old_us / 1000);
+    return 1;
+}

@@ -1,0 +1,111 @@
+"""What dies behind the gateway, or of it, and what its clients notice."""
+
+import asyncio
+import os
+import signal
+import time
+
+from gateway_support import Gateway, Load, Replica, away, haproxies, model, request, running, until
+
+
+def test_replicas_that_are_killed_every_second_give_no_wrong_answer(tmp_path):
+    """Requests that fit the buffer and were not answered go to another replica."""
+    replicas = [Replica(n, delay_ms=5) for n in "abc"]
+    g = Gateway(tmp_path, models=[model(replicas)]).start()
+
+    async def story():
+        async with Load(g.port, rate=150) as load:
+            for turn in range(6):
+                await asyncio.sleep(1)
+                await away(replicas[turn % 3].kill)
+                await load.pass_requests(30)
+                await away(replicas[turn % 3].start)
+                await away(g.await_ready, replicas[turn % 3].name)
+        return load
+
+    with running(g, *replicas):
+        g.await_ready("a", "b", "c")
+        load = asyncio.run(story())
+        total = sum(load.outcomes.values())
+        assert not load.wrong
+        assert load.outcomes[200] >= total - 3, load.failures[:10]
+        assert set(load.outcomes) <= {200, 502}, load.failures[:10]
+
+
+def test_a_killed_haproxy_is_back_on_its_port(tmp_path):
+    a = Replica("a")
+    g = Gateway(tmp_path, models=[model([a])]).start()
+    with running(g, a):
+        g.await_ready("a")
+        for _ in range(3):
+            old = haproxies(tmp_path)
+            os.kill(old[0], signal.SIGKILL)
+            began = time.monotonic()
+            assert request(g.port, seconds=5)[0] == 200  # never refused: the port stays bound
+            assert time.monotonic() - began < 5
+            until(lambda seen=old: haproxies(tmp_path) not in ([], seen), "a new HAProxy")
+        g.await_ready("a")
+        assert g.status()["haproxy"]["restarts"] == 3
+
+
+def test_a_killed_gateway_leaves_no_haproxy_and_can_be_started_again(tmp_path):
+    a = Replica("a")
+    g = Gateway(tmp_path, models=[model([a])]).start()
+    with running(g, a):
+        g.await_ready("a")
+        g.process.kill()
+        g.process.communicate()
+        until(lambda: not haproxies(tmp_path), "HAProxy has ended")
+        g.start()
+        g.await_ready("a")
+        assert request(g.port)[0] == 200
+        g.stop()
+        assert not haproxies(tmp_path)
+        assert not list((tmp_path / "g").iterdir())
+
+
+def test_a_gateway_that_is_stopped_answers_what_it_has(tmp_path):
+    a = Replica("a")
+    g = Gateway(tmp_path, models=[model([a])]).start()
+
+    async def story():
+        slow = asyncio.create_task(away(lambda: request(g.port, headers=["X-Delay: 1500"])))
+        await away(lambda: until(lambda: g.versions()[1]["replicas"][0]["in_flight"] == 1,
+                                 "the request is on its way"))
+        await away(g.stop)
+        return await slow
+
+    with running(g, a):
+        g.await_ready("a")
+        assert asyncio.run(story())[0] == 200
+
+
+def test_a_changed_limit_reloads_without_a_failed_request(tmp_path):
+    a = Replica("a", delay_ms=5)
+    g = Gateway(tmp_path, models=[model([a])]).start()
+
+    async def story():
+        async with Load(g.port) as load:
+            for limit in ("1m", "2m", "3m"):
+                g.spec["body_max"] = limit
+                await away(g.apply)
+                await load.pass_requests(150)
+        assert not load.failures and not load.wrong
+
+    with running(g, a):
+        g.await_ready("a")
+        asyncio.run(story())
+        assert g.status()["haproxy"]["reloads"] == 3
+
+
+def test_a_spec_that_is_refused_changes_nothing(tmp_path):
+    a = Replica("a")
+    g = Gateway(tmp_path, models=[model([a])]).start()
+    with running(g, a):
+        g.await_ready("a")
+        good = g.spec_path.read_text()
+        for bad in ("", "{}", good.replace('"serve": 1', '"serve": 2'), good[:-1] + ', "x": 1}'):
+            g.spec_path.write_text(bad)
+            answer = g.ask(do="apply")
+            assert not answer["ok"] and answer["error"]
+        assert request(g.port)[0] == 200
