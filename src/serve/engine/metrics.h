@@ -7,7 +7,7 @@
 
 #define METRICS_BOUNDS 16
 
-struct histogram {
+struct metrics_histogram {
     const double *bounds; /* upper ends, rising; the last class has none */
     size_t n;             /* of them */
     uint64_t counts[METRICS_BOUNDS + 1];
@@ -34,7 +34,7 @@ struct metrics_now {
 struct metrics {
     struct metrics_answers *answers;
     size_t answers_n;
-    struct histogram request, queue, run, rows;
+    struct metrics_histogram request, queue, run, rows;
     uint64_t abandoned; /* runs whose request had given up */
     int64_t started;    /* seconds since 1970 */
 };
@@ -43,6 +43,6 @@ void metrics_init(struct metrics *m);
 void metrics_done(struct metrics *m);
 /* `operation` is static. A failure to count is none of the request. */
 void metrics_answer(struct metrics *m, const char *operation, int status);
-void histogram_add(struct histogram *h, double value);
+void metrics_count(struct metrics_histogram *h, double value);
 /* All of it in Prometheus' text format, version 0.0.4. -ENOMEM, -E2BIG. */
 int metrics_print(const struct metrics *m, const struct metrics_now *now, struct buf *out);

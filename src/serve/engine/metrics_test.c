@@ -25,9 +25,9 @@ static void classes_of_a_histogram_add_up(void **state)
 
     (void)state;
     metrics_init(&m);
-    histogram_add(&m.rows, 1);
-    histogram_add(&m.rows, 3);
-    histogram_add(&m.rows, 5000);
+    metrics_count(&m.rows, 1);
+    metrics_count(&m.rows, 3);
+    metrics_count(&m.rows, 5000);
     text = text_of(&m, &out);
     assert_non_null(strstr(text, "ydl_serve_batch_rows_bucket{le=\"1\"} 1\n"));
     assert_non_null(strstr(text, "ydl_serve_batch_rows_bucket{le=\"2\"} 1\n"));

@@ -115,8 +115,8 @@ static void server_on_batch(void *user, int64_t rows, int64_t ns)
 {
     struct server *s = user;
 
-    histogram_add(&s->metrics.rows, (double)rows);
-    histogram_add(&s->metrics.run, (double)ns / 1e9);
+    metrics_count(&s->metrics.rows, (double)rows);
+    metrics_count(&s->metrics.run, (double)ns / 1e9);
 }
 
 static int server_prepare(struct server *s, size_t *ret_warmed, struct err *err)

@@ -180,7 +180,7 @@ static enum exchange_step run_model(struct turn *t)
     s->metrics.abandoned += r == -ETIMEDOUT && q->q.state == BATCH_RUNNING;
     if (r < 0)
         return fail(t, 0, server_code_of(r), err.text);
-    histogram_add(&s->metrics.queue, (double)q->q.waited_ns / 1e9);
+    metrics_count(&s->metrics.queue, (double)q->q.waited_ns / 1e9);
     charge_tensors(q, &q->q.out);
     return exchange_finish(&t->x, &q->q.out);
 }
@@ -319,7 +319,7 @@ static void account(struct turn *t, int status)
 
     metrics_answer(&s->metrics, operation_name(t->x.op), status);
     if (q)
-        histogram_add(&s->metrics.request, (double)total / 1e9);
+        metrics_count(&s->metrics.request, (double)total / 1e9);
     access_log_write(&s->log, &line);
 }
 

@@ -232,7 +232,7 @@ void haproxy_retire(struct haproxy *h)
 {
     int64_t deadline = loop_in(h->o.loop, STOP_MS);
 
-    (void)proc_signal(h->proc, SIGUSR1);
+    (void)kill(proc_pid(h->proc), SIGUSR1); /* the number is its own until proc_free() */
     while (!h->is_stopped && !haproxy_ended(h) && cond_wait(h->o.loop, &h->stopped, deadline) == 0)
         ;
 }
