@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <string.h>
 
 /* clang-format off */
 static const struct {

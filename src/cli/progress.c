@@ -3,7 +3,6 @@
  * the line reads is decided in progress_line.c. See progress.h. */
 #include "cli/progress.h"
 #include "base/path.h"
-#include "base/str.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "cli/table.h"
 
 #include <stdarg.h>
-#include <string.h>
 
 #define GAP "  "
 #define CELL_MOST 8192

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #define RETRY_MS 50
 #define GONE_MS 20

@@ -6,7 +6,6 @@
 #include "base/str.h"
 #include "client/client_yarn_private.h"
 #include "hadoop/session/session.h"
-#include "hadoop/yarn/records.h"
 #include "loop/fiber.h"
 #include "terminal/format.h"
 

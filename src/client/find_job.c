@@ -1,7 +1,6 @@
 /* find_job.c - a job by what the user calls it: job_find() of job_call.h */
 #include "client/client_private.h"
 #include "client/job_call.h"
-#include "terminal/format.h"
 
 #include <stdio.h>
 #include <string.h>

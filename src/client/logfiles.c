@@ -2,7 +2,6 @@
  * forward or from its end. See logfiles.h. */
 #include "client/logfiles.h"
 #include "base/array.h"
-#include "base/path.h"
 #include "base/rotate.h"
 #include "terminal/format.h"
 

@@ -1,7 +1,6 @@
 /* output_tail.c - walks a stream from its last part back to its first, counting newlines, until
  * enough lines are found; then says where in which part to begin. See output_tail.h. */
 #include "client/output_tail.h"
-#include "terminal/format.h"
 
 #include <stdio.h>
 

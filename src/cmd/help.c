@@ -3,8 +3,6 @@
 #include "cli/globals.h"
 #include "cmd/verbs.h"
 
-#include <string.h>
-
 struct args {
     bool all, man, schema;
     const char *man_dir;

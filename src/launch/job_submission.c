@@ -7,7 +7,6 @@
 #include "hadoop/token/ident.h"
 #include "hadoop/yarn/launch_context.h"
 #include "hadoop/yarn/records.h"
-#include "hadoop/yarn/submission.h"
 #include "job/engine/outcome.h"
 #include "job/protocol.h"
 #include "launch/conf_export.h"
@@ -19,7 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #define NODE_NAME "ydl-node"
 #define SUBMIT_MS 120000

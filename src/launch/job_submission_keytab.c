@@ -8,8 +8,6 @@
 #include "launch/submit_tokens.h"
 #include "platform/yarn/yarn_keytab.h"
 
-#include <string.h>
-
 #define STAGED_NAME "keytab"
 
 static bool has_keytab(const struct submission *x)

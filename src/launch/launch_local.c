@@ -13,11 +13,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pwd.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #define READY_MS 30000
 #define READY_TEXT_MAX 2048

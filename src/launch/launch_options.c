@@ -13,7 +13,6 @@
 #include "cli/exit.h"
 #include "cli/globals.h"
 #include "client/task_filter.h"
-#include "framework/plan/plan.h"
 #include "launch/auto_name.h"
 #include "launch/environment_check.h"
 #include "launch/job_paths.h"

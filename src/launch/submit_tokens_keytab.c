@@ -6,7 +6,6 @@
 #include "launch/submit_tokens.h"
 #include "loop/work.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 struct deploy_keytab deploy_keytab(struct session *s, const struct spec *spec)

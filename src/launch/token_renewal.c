@@ -8,8 +8,6 @@
 #include "launch/submit_tokens.h"
 #include "loop/fiber.h"
 
-#include <string.h>
-
 #define TRY_AGAIN_MS 60000 /* at most; less where tokens live shortly */
 #define TRY_SOON_MS 1000
 

@@ -1,10 +1,8 @@
 /* output_line.c - a line of output with its prefix; see output_lines.h. */
 #include "base/json.h"
-#include "base/str.h"
 #include "terminal/output_lines_private.h"
 #include "terminal/sanitize.h"
 
-#include <string.h>
 #include <time.h>
 
 #define PUT_BYTES (64 * KIB) /* handed over in pieces of about this size */

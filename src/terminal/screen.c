@@ -2,7 +2,6 @@
  * writes. The live block is wiped before lines are written and drawn again below them. See
  * screen.h. */
 #include "terminal/screen.h"
-#include "base/str.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "hadoop/fs/fdwait.h"

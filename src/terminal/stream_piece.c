@@ -4,7 +4,6 @@
 #include "terminal/stream_piece.h"
 #include "base/str.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define RECORD_HEAD "{\"event\":{"

@@ -2,7 +2,6 @@
 #include "cli/doc.h"
 #include "cmd/cache/cache_stores.h"
 
-#include <inttypes.h>
 #include <time.h>
 
 struct args {

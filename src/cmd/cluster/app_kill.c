@@ -1,7 +1,6 @@
 /* app_kill.c - `ydl cluster kill ID`: ends an application. */
 #include "cli/doc.h"
 #include "cmd/cluster/cluster.h"
-#include "cmd/cluster/cluster_report.h"
 #include "cmd/cluster/verbs.h"
 
 static int app_kill_tell(struct cluster *k, const Yarn__ApplicationReport *a, bool killed,

@@ -1,7 +1,6 @@
 /* app_move.c - `ydl cluster move ID QUEUE`: an application into another queue. */
 #include "cli/doc.h"
 #include "cmd/cluster/cluster.h"
-#include "cmd/cluster/cluster_report.h"
 #include "cmd/cluster/verbs.h"
 
 static int app_move_work(struct cluster *k, struct err *err)

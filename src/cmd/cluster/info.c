@@ -2,7 +2,6 @@
 #include "base/str.h"
 #include "cli/doc.h"
 #include "cmd/cluster/cluster.h"
-#include "cmd/cluster/cluster_report.h"
 #include "cmd/cluster/totals.h"
 #include "cmd/cluster/verbs.h"
 #include "loop/fiber.h"

@@ -1,7 +1,6 @@
 /* queues.c - `ydl cluster queues`: the tree of queues. */
 #include "cli/doc.h"
 #include "cmd/cluster/cluster.h"
-#include "cmd/cluster/cluster_report.h"
 #include "cmd/cluster/verbs.h"
 
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "loop/loop.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #define KERBEROS_MS 300000 /* beyond it Kerberos refuses */
 #define NOTICE_MS 10000    /* beyond it times in logs and tokens mislead */

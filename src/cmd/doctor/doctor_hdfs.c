@@ -1,6 +1,5 @@
 /* doctor_hdfs.c - a small file in the home directory: made, read, and deleted; and its DataNodes.
  */
-#include "base/path.h"
 #include "cmd/doctor/doctor_nn.h"
 #include "loop/fiber.h"
 #include "loop/loop.h"
@@ -8,7 +7,6 @@
 
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #define BYTES ((size_t)4096)
 #define DIAL_MS 5000

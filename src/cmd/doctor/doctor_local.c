@@ -4,7 +4,6 @@
 #include "loop/work.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define SOON_SECONDS 3600 /* a ticket that ends within it is worth a warning */
 

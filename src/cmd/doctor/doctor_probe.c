@@ -5,7 +5,6 @@
  * warning; that none is active is a failure. */
 #include "cmd/doctor/doctor_probe.h"
 
-#include <stdio.h>
 #include <time.h>
 
 enum answer { ANSWER_ACTIVE, ANSWER_STANDBY, ANSWER_NONE };

@@ -5,7 +5,6 @@
 #include "cmd/doctor/doctor.h"
 
 #include <stdarg.h>
-#include <string.h>
 
 static const struct {
     const char *word, *colour;

@@ -8,8 +8,6 @@
 #include "loop/sock.h"
 #include "wire/http.h"
 
-#include <stdio.h>
-
 #define WEB_MS 3000
 #define PAGE_MAX (64 * KIB)
 

@@ -3,7 +3,6 @@
 #include "cmd/front/dmlc_common.h"
 #include "cmd/front/fronts.h"
 
-#include <ctype.h>
 #include <string.h>
 
 static const char *const clusters[] = { "yarn", "slurm", "mpi",        "sge", "local",

@@ -1,5 +1,4 @@
 /* cat.c - `ydl fs cat`: the content of files, one after the other. */
-#include "cli/exit.h"
 #include "cmd/fs/fs_files.h"
 #include "cmd/fs/verbs.h"
 

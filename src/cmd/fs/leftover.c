@@ -4,13 +4,11 @@
  * temporary file or directory stays, ".NAME.ydl-3f9c02d41b77a8e5.tmp". The next copy into that
  * directory removes it when nobody can be at work on it any more. */
 #include "base/log.h"
-#include "base/path.h"
 #include "cmd/fs/transfer_private.h"
 #include "loop/fiber.h"
 #include "loop/loop.h"
 
 #include <string.h>
-#include <time.h>
 
 #define STALE_MS ((int64_t)24 * 3600 * 1000)
 #define DEPTH_MOST 1000

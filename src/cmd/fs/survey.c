@@ -1,5 +1,4 @@
 /* survey.c - a look at what is to be copied, and the frame around one copy; see transfer.h. */
-#include "base/path.h"
 #include "cmd/fs/fs_show.h"
 #include "cmd/fs/transfer_private.h"
 

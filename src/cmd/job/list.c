@@ -5,9 +5,6 @@
 #include "cmd/job/verbs.h"
 #include "terminal/format.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define SHOWN 20 /* without --all or --limit */
 
 struct args {

@@ -5,7 +5,6 @@
  * id. On YARN the cluster is looked at as for a submit; where none can be reached the plan says
  * that it was not. */
 #include "cmd/job/plan_print.h"
-#include "base/str.h"
 #include "framework/plan/plan.h"
 #include "launch/launch_local.h"
 #include "launch/launch_options.h"

@@ -6,13 +6,10 @@
 #include "cmd/job/start_job.h"
 #include "cmd/job/verbs.h"
 #include "launch/client_agent.h"
-#include "launch/launch_local.h"
 #include "launch/launch_options.h"
 #include "launch/token_renewal.h"
 #include "loop/fiber.h"
 #include "terminal/format.h"
-
-#include <stdio.h>
 
 #define LEAVE_MS 10000 /* for the master to put its things away after the job's end */
 

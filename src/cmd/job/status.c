@@ -4,7 +4,6 @@
 #include "cmd/job/verbs.h"
 #include "loop/loop.h"
 #include "terminal/format.h"
-#include "terminal/sanitize.h"
 #include "terminal/story.h"
 #include "terminal/task_table.h"
 

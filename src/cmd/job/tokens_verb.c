@@ -10,7 +10,6 @@
 #include "cmd/job/verbs.h"
 #include "launch/submit_tokens.h"
 
-#include <string.h>
 #include <unistd.h>
 
 #define TOKENS_MAX MIB

@@ -5,7 +5,6 @@
 #include "native/mxnet_server.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 struct args {
     const char *lib;

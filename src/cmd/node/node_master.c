@@ -2,7 +2,6 @@
  * input, so that the lock lives exactly as long as this process, and a pipe as standard output on
  * which it says once that it is ready; or by YARN (--container), which tells it everything by the
  * container's credentials. */
-#include "cli/globals.h"
 #include "cmd/verbs.h"
 #include "loop/fiber.h"
 #include "master/local/master_local.h"
@@ -11,7 +10,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 struct args {
     const char *dir;

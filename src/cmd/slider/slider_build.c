@@ -1,5 +1,4 @@
 /* slider_build.c - `slider create`, `build`, `update` and `start`; see slider_verb.h. */
-#include "base/path.h"
 #include "cmd/slider/slider_job.h"
 #include "cmd/slider/slider_start.h"
 #include "cmd/slider/slider_verb.h"

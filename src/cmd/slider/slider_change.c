@@ -8,7 +8,6 @@
 #include "wire/http.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define INSTANCES "yarn.component.instances"
 

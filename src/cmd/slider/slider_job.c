@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#define JOB_MAX (4 * MIB)
 #define MIB_TEXT "%lldm"
 
 /* ---- what the whole job has ---- */

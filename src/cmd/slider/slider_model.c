@@ -1,9 +1,7 @@
 /* slider_model.c - the three files of an application taken together; see slider_model.h. */
 #include "cmd/slider/slider_model.h"
-#include "job/spec/spec.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "client/client_private.h"
 #include "cmd/job/start_job.h"
 #include "cmd/slider/slider_job.h"
-#include "launch/launch_options.h"
 #include "loop/fiber.h"
 #include "terminal/format.h"
 

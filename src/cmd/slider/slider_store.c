@@ -15,7 +15,6 @@
 #include "loop/fiber.h"
 #include "pyenv/pack.h"
 #include "slider/files.h"
-#include "terminal/format.h"
 
 #include <fcntl.h>
 #include <stdio.h>

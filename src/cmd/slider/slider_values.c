@@ -10,7 +10,6 @@
 #include "job/spec/vars.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <string.h>
 
 #define PORT ".ALLOCATED_PORT"
