@@ -124,6 +124,17 @@ int strs_split(struct strs *l, const char *s, const char *seps)
     return 0;
 }
 
+static int strs_by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void strs_sort(struct strs *l)
+{
+    if (l->n > 1)
+        qsort(l->v, l->n, sizeof(*l->v), strs_by_bytes);
+}
+
 bool strs_has(const struct strs *l, const char *s)
 {
     for (size_t i = 0; i < l->n; i++)

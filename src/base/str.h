@@ -34,6 +34,7 @@ int strs_take(struct strs *l, char *s); /* takes over `s`, also when it fails; N
 /* Splits at any of `seps`, drops empty pieces and the white space around each. */
 int strs_split(struct strs *l, const char *s, const char *seps);
 bool strs_has(const struct strs *l, const char *s);
+void strs_sort(struct strs *l); /* by their bytes */
 
 #define AUTO_STRS AUTO_DONE(strs_done) struct strs
 

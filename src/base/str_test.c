@@ -316,6 +316,22 @@ static void the_hash_is_fnv_1a(void **state)
     assert_true(str_hash("foobar", 6) == 0x85944171f73967e8u);
 }
 
+static void a_list_is_sorted_by_its_bytes(void **state)
+{
+    AUTO_STRS l = { 0 };
+
+    (void)state;
+    strs_sort(&l);
+    assert_int_equal(strs_split(&l, "b B a10 a9", " "), 0);
+    assert_int_equal(strs_printf(&l, "%s%d", "a", 1), 0);
+    strs_sort(&l);
+    assert_string_equal(l.v[0], "B");
+    assert_string_equal(l.v[1], "a1");
+    assert_string_equal(l.v[2], "a10");
+    assert_string_equal(l.v[3], "a9");
+    assert_string_equal(l.v[4], "b");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +349,7 @@ int main(void)
         cmocka_unit_test(bytes_become_hexadecimal),
         cmocka_unit_test(what_stands_behind_the_last_separator_is_the_name),
         cmocka_unit_test(the_hash_is_fnv_1a),
+        cmocka_unit_test(a_list_is_sorted_by_its_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

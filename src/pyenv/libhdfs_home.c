@@ -128,11 +128,6 @@ static bool is_jar(const char *name)
            !str_ends(name, "-sources.jar");
 }
 
-static int hadoop_home_by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* The jars of a directory by name; none when it is not there. */
 static int list_jars(const char *dir, struct strs *ret)
 {
@@ -143,8 +138,7 @@ static int list_jars(const char *dir, struct strs *ret)
     while (d && r == 0 && ret->n < JARS_MAX && (entry = readdir(d)))
         if (is_jar(entry->d_name))
             r = strs_take(ret, path_join(dir, entry->d_name));
-    if (ret->n)
-        qsort(ret->v, ret->n, sizeof(*ret->v), hadoop_home_by_name);
+    strs_sort(ret);
     return r;
 }
 

@@ -3,13 +3,13 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "hadoop/yarn/launch_context.h"
+#include "uploads/cache_name.h"
 #include "uploads/uploads_private.h"
 
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /* ---- the list ---- */
 
@@ -83,16 +83,10 @@ struct named {
     bool archive;
 };
 
-/* NodeManagers look at nothing but these, in any case. */
+/* NodeManagers look at the ending and nothing else. */
 bool uploads_can_unpack(const char *name)
 {
-    static const char *const ends[] = { ".zip", ".jar", ".tar", ".tgz", ".tar.gz" };
-    size_t n = strlen(name);
-
-    for (size_t i = 0; i < COUNT_OF(ends); i++)
-        if (n > strlen(ends[i]) && strcasecmp(name + n - strlen(ends[i]), ends[i]) == 0)
-            return true;
-    return false;
+    return *cache_ending(name) != '\0';
 }
 
 /* The same function that later makes YARN's record is tried on the name, so that the check cannot

@@ -266,22 +266,13 @@ static int straighten(const struct conf *c, const char *text, const char *user, 
     return 0;
 }
 
-/* Bytes of the character at `p`, 0 when it is not one. str_utf8_len() will not do: it is about what
- * a terminal may show, and control characters are legal in names. */
-static size_t conf_path_utf8_len(const unsigned char *p)
+/* Bytes of the character at `p`, 0 when it is not one. Control characters, which a terminal may not
+ * show, are legal in names. */
+static size_t conf_path_utf8_len(const char *p)
 {
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    size_t n = *p < 0x80 ? 1 : *p < 0xc0 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf8 ? 4 : 0;
-    uint32_t c = n > 1 ? *p & (0x7fU >> n) : *p;
-
-    for (size_t i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-        c = c << 6 | (p[i] & 0x3f);
-    }
-    if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-        return 0;
-    return n;
+    if ((*p & 0x80) == 0)
+        return 1;
+    return (*p & 0xff) == 0xc2 && (p[1] & 0xe0) == 0x80 ? 2 : str_utf8_len(p);
 }
 
 /* What the NameNode refuses (a colon), and what it would silently turn into another name. */
@@ -294,7 +285,7 @@ static int conf_path_check_hdfs(const struct conf *c, const char *path, struct e
     if (strchr(path, ':'))
         return err_set(err, -EINVAL, "'%s': HDFS allows no ':' in a name", path);
     for (const char *p = path; *p; p += n) {
-        n = conf_path_utf8_len((const unsigned char *)p);
+        n = conf_path_utf8_len(p);
         if (n == 0)
             return err_set(err, -EILSEQ, "'%s': names in HDFS are UTF-8, this one is not", path);
     }

@@ -67,11 +67,6 @@ struct local_list {
     struct fs_entry entry;
 };
 
-static int local_by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static int read_names(struct strs *to, const char *path, struct err *err)
 {
     DIR *d = opendir(path);
@@ -86,8 +81,7 @@ static int read_names(struct strs *to, const char *path, struct err *err)
     if (r == 0 && errno != 0)
         r = err_sys(err, "list '%s'", path);
     closedir(d);
-    if (r == 0 && to->n > 1)
-        qsort(to->v, to->n, sizeof(to->v[0]), local_by_text);
+    strs_sort(to);
     return r;
 }
 

@@ -203,11 +203,6 @@ int registry_get(struct registry *r, const char *path, json_t **ret, int64_t dea
     return rc < 0 ? rc : registry_record_parse(what, bytes.data, bytes.len, ret, err);
 }
 
-static int registry_by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 int registry_list(struct registry *r, const char *path, struct strs *ret, int64_t deadline,
                   struct err *err)
 {
@@ -216,8 +211,8 @@ int registry_list(struct registry *r, const char *path, struct strs *ret, int64_
 
     if (rc == 0)
         rc = zk_children(r->zk, full, ret, deadline, err);
-    if (rc == 0 && ret->n)
-        qsort(ret->v, ret->n, sizeof(*ret->v), registry_by_text);
+    if (rc == 0)
+        strs_sort(ret);
     return rc;
 }
 

@@ -133,14 +133,6 @@ int session_find_user(struct session *s, struct err *err)
 
 /* ---- making ---- */
 
-static int session_copy_text(const char **field, struct err *err)
-{
-    if (!*field)
-        return 0;
-    *field = strdup(*field);
-    return *field ? 0 : err_oom(err);
-}
-
 static int session_copy_options(struct session *s, const struct session_options *options,
                                 struct err *err)
 {
@@ -148,16 +140,14 @@ static int session_copy_options(struct session *s, const struct session_options 
                              &s->options.keytab,   &s->options.caller,  &s->options.user };
     const char *values[] = { options->conf_dir, options->as_user, options->principal,
                              options->keytab,   options->caller,  options->user };
-    int r = 0;
+    bool copied = true;
 
     s->options = *options;
-    for (size_t i = 0; i < COUNT_OF(texts); i++)
-        *texts[i] = NULL; /* so that a failure half way frees ours only */
-    for (size_t i = 0; i < COUNT_OF(texts) && r == 0; i++) {
-        *texts[i] = values[i];
-        r = session_copy_text(texts[i], err);
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        *texts[i] = values[i] ? strdup(values[i]) : NULL;
+        copied = copied && (*texts[i] || !values[i]);
     }
-    return r;
+    return copied ? 0 : err_oom(err);
 }
 
 static int load_tokens(struct session *s, const struct credentials *given, struct err *err)
