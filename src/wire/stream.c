@@ -222,7 +222,8 @@ ssize_t stream_read(struct stream *s, void *p, size_t n, int64_t deadline)
 
 static void stream_step(struct iovec **iov, int *count, size_t n)
 {
-    (*iov)->iov_base = (char *)(*iov)->iov_base + n;
+    if (n > 0) /* an empty piece may have no address */
+        (*iov)->iov_base = (char *)(*iov)->iov_base + n;
     (*iov)->iov_len -= n;
     if ((*iov)->iov_len == 0) {
         (*iov)++;

@@ -68,7 +68,7 @@ static int send_big(void *arg, struct err *err)
         return err_oom(err);
     fill(data, 1);
     iov[0] = (struct iovec){ data, 5 };
-    iov[1] = (struct iovec){ data + 5, 0 };
+    iov[1] = (struct iovec){ NULL, 0 };
     iov[2] = (struct iovec){ data + 5, BIG - 5 };
     return stream_writev(*s, iov, 3, LOOP_NEVER);
 }
