@@ -115,6 +115,10 @@ def test_verify_finds_what_changed(registry, tmp_path):
         ("model/a", "changed"), ("model/b", "changed"), ("model/c", "missing"),
         ("model/extra", "not in the manifest")}
     registry.fails(70, "pull", "m:2", tmp_path / "out", says="'model/a' of m:2 is damaged")
+    (model / "b").unlink()
+    os.mkfifo(model / "b")  # nobody waits for its other end
+    problems = json.loads(registry("verify", "m:2", "--json").stdout)["versions"][0]["problems"]
+    assert {"path": "model/b", "problem": "not a file"} in problems
     assert not (tmp_path / "out").exists()
     assert not list(tmp_path.glob(".put-*"))
 
