@@ -92,7 +92,7 @@ static int fetch_file(const struct fetching *f, const struct manifest_file *file
 
     progress_label(f->progress, file->path);
     if (r == 0)
-        r = fs_open(f->r->fs, from, &reader, err);
+        r = models_open_file(f->r, from, &reader, err);
     if (r == 0)
         r = fs_create(f->to, to, &how, &w, err);
     if (r == 0)
@@ -175,7 +175,7 @@ static int fetch_check_file(const struct models *r, const struct manifest *m, si
     int x = fetch_path(r, m, m->files[i].path, &path, err);
 
     if (x == 0)
-        x = fs_open(r->fs, path, &reader, err);
+        x = models_open_file(r, path, &reader, err);
     return x < 0 ? x : fetch_read(reader, &m->files[i], NULL, progress, err);
 }
 
@@ -228,6 +228,8 @@ int fetch_verify(const struct models *r, const struct manifest *m, struct progre
 
         if (is == -ENOENT)
             x = fetch_complain(ret, m->files[i].path, "missing", err);
+        else if (is == -EBADMSG)
+            x = fetch_complain(ret, m->files[i].path, "not a file", err);
         else if (is == -EIO)
             x = fetch_complain(ret, m->files[i].path, "cannot be read", err);
         else if (is == 0)

@@ -24,7 +24,7 @@ int generations_read(const struct models *r, const char *path, json_t **ret, str
 {
     AUTO_BUF text = { .max = RECORD_MOST };
     AUTO_FS_READER *f = NULL;
-    int x = fs_open(r->fs, path, &f, err);
+    int x = models_open_file(r, path, &f, err);
 
     while (x == 0) {
         const void *p;

@@ -19,8 +19,9 @@ static char *git_read(const char *dir, const char *name)
 {
     AUTO_FREE char *path = path_join(dir, name);
     AUTO_BUF text = { .max = FILE_MOST };
+    struct stat st;
 
-    if (!path || path_read(path, &text, NULL) < 0)
+    if (!path || stat(path, &st) < 0 || !S_ISREG(st.st_mode) || path_read(path, &text, NULL) < 0)
         return NULL;
     while (text.len > 0 && isspace(text.data[text.len - 1]))
         text.len--;

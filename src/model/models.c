@@ -127,12 +127,23 @@ int models_versions(const struct models *r, const char *name, struct version_lis
 
 /* ---- one version ---- */
 
+int models_open_file(const struct models *r, const char *path, struct fs_reader **ret,
+                     struct err *err)
+{
+    AUTO_FS_ENTRY e = { 0 };
+    int x = fs_is_local(r->fs) ? fs_stat(r->fs, path, &e, err) : 0;
+
+    if (x == 0 && fs_is_local(r->fs) && e.type != FS_FILE)
+        x = err_set(err, -EBADMSG, "'%s' is not a file", path);
+    return x < 0 ? x : fs_open(r->fs, path, ret, err);
+}
+
 static int models_read_manifest(const struct models *r, const char *path, struct manifest *ret,
                                 struct err *err)
 {
     AUTO_BUF text = { .max = MANIFEST_MOST };
     AUTO_FS_READER *f = NULL;
-    int x = fs_open(r->fs, path, &f, err);
+    int x = models_open_file(r, path, &f, err);
 
     while (x == 0) {
         const void *p;

@@ -51,6 +51,10 @@ int models_names(const struct models *r, struct strs *ret, struct err *err);
 int models_versions(const struct models *r, const char *name, struct version_list *ret,
                     struct err *err);
 
+/* A file of the registry, to be read. -EBADMSG when somebody put something else in its place: to
+ * open a pipe could take for ever. */
+int models_open_file(const struct models *r, const char *path, struct fs_reader **ret,
+                     struct err *err);
 /* A version's manifest. Returns 1, or 0 when that version is not published. */
 int models_manifest(const struct models *r, const char *name, int64_t version, struct manifest *ret,
                     struct err *err);

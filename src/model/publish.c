@@ -146,7 +146,7 @@ static int publish_rename(const struct publishing *p, struct err *err)
     if (r == -ENOTEMPTY)
         r = -EEXIST;
     if (r < 0)
-        return r;
+        return err_wrap(err, r, "publish %s:%lld", p->what->name, (long long)p->version);
     (void)fs_chmod(fs, to, 0555, NULL); /* published it is already */
     return model_store_sync_dir(fs, dir, err);
 }

@@ -23,10 +23,12 @@ def registry(tmp_path, plain_env):
 @pytest.fixture
 def hdfs_registry(cluster, tmp_path):
     """A registry on a real HDFS, which is not there yet."""
-    place = f"/tmp/models-{uuid.uuid4().hex[:12]}"
-    made = Registry(f"hdfs://{place}", cluster.env(None), tmp_path)
+    top = f"/tmp/models-{uuid.uuid4().hex[:12]}"
+    cluster.fs("-mkdir", top)
+    cluster.fs("-chown", "alice", top)  # a user with no more rights than others
+    made = Registry(f"hdfs://{top}/registry", cluster.env("alice"), tmp_path)
     yield made
-    cluster.fs("-rm", "-r", "-f", "-skipTrash", place)
+    cluster.fs("-rm", "-r", "-f", "-skipTrash", top)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,10 @@ def test_verify_finds_what_changed(registry, tmp_path):
         ("model/a", "changed"), ("model/b", "changed"), ("model/c", "missing"),
         ("model/extra", "not in the manifest")}
     registry.fails(70, "pull", "m:2", tmp_path / "out", says="'model/a' of m:2 is damaged")
+    (model / "b").unlink()
+    os.mkfifo(model / "b")  # nobody waits for its other end
+    problems = json.loads(registry("verify", "m:2", "--json").stdout)["versions"][0]["problems"]
+    assert {"path": "model/b", "problem": "not a file"} in problems
     assert not (tmp_path / "out").exists()
     assert not list(tmp_path.glob(".put-*"))
 
@@ -140,3 +145,36 @@ def test_a_base_directory_goes_in_and_comes_out(filled, tmp_path):
     filled.fails(73, "import", base, "served", says="served:3 exists already")
     filled.fails(1, "import", tmp_path / "home", "x", says="o such file")
     filled.fails(1, "import", base / "1", "x", says="has no numbered versions")
+
+
+def test_what_another_machine_left_is_swept_after_a_day(registry, hello):
+    registry.ok("push", hello, "m")
+    staging = Path(registry.place) / ".staging"
+    old, young, foreign = (staging / name for name in (
+        ".put-0123456789abcdef-1-1-0123456789abcdef", ".put-0123456789abcdef-2-1-0123456789abcdef",
+        "not-ours"))
+    for path in (old, young, foreign):
+        (path / "model").mkdir(parents=True)
+        (path / "model/part").write_text("x")
+        (path / "model").chmod(0o555)
+    for path in (old, foreign):
+        os.utime(path, (time.time() - 90000,) * 2)
+    row, = registry.json("prune", "--dry-run")["staging"]
+    assert (row["name"], row["reason"]) == (old.name, "its writer was silent for a day")
+    assert old.exists()
+    registry.ok("prune")
+    assert sorted(p.name for p in staging.iterdir()) == sorted([young.name, foreign.name])
+
+
+def test_prune_finishes_a_removal_that_was_interrupted(registry, hello):
+    """As kill -9 leaves it: hidden, but with its files."""
+    registry.ok("push", hello, "m")
+    registry.ok("push", hello, "m")
+    version = Path(registry.place) / "m/versions/1"
+    version.chmod(0o755)
+    (version / "MANIFEST.json").rename(version / "REMOVED.json")
+    assert registry.versions("m") == [2]
+    row = registry.json("prune")["versions"][-1]
+    assert (row["version"], row["reason"]) == (1, "its removal was interrupted")
+    assert [p.name for p in version.iterdir()] == ["REMOVED.json"]
+    assert registry.json("push", hello, "m")["version"] == 3

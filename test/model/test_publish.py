@@ -2,7 +2,9 @@
 
 import hashlib
 import os
+import signal
 import subprocess
+import time
 
 import pytest
 from model_support import Registry, handler
@@ -136,3 +138,32 @@ def test_the_registry_is_where_the_configuration_says(plain_env, hello, tmp_path
     given = Registry(str(tmp_path / "given"), plain_env, tmp_path)
     given.ok("push", hello, "m")
     assert (tmp_path / "given/m/versions/1").exists()
+
+
+def test_warm_up_requests_lie_beside_the_model(registry, hello, tmp_path):
+    requests = tmp_path / "requests"
+    requests.mkdir()
+    (requests / "1.json").write_text('{"instances": [1]}')
+    registry.ok("push", hello, "m", "--warmup", requests)
+    assert [f["path"] for f in registry.json("show", "m")["files"]] == ["model/model.py",
+                                                                        "warmup/1.json"]
+    registry.ok("pull", "m", tmp_path / "out")  # gives the model alone
+    assert os.listdir(tmp_path / "out") == ["model.py"]
+    registry.fails(1, "push", hello, "m", "--warmup", tmp_path / "none", says="no such file")
+    assert registry.versions("m") == [1]
+
+
+def test_a_pull_of_what_is_removed_meanwhile_leaves_nothing(registry, hello, tmp_path):
+    (hello / "a").write_bytes(bytes(200 << 20))
+    (hello / "z").write_text("last")
+    registry.ok("push", hello, "m")
+    pull = registry.start("pull", "m", tmp_path / "out", stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True)
+    while not list(tmp_path.glob(".put-*/a")):
+        assert pull.poll() is None
+        time.sleep(0.001)
+    pull.send_signal(signal.SIGSTOP)
+    registry.ok("rm", "m:1")
+    pull.send_signal(signal.SIGCONT)
+    assert "o such file" in pull.communicate()[1] and pull.returncode == 1
+    assert not (tmp_path / "out").exists() and not list(tmp_path.glob(".put-*"))

@@ -132,6 +132,7 @@ static void model_list_note(const struct model_call *c, const json_t *denied)
 
 static int model_list_print(struct listing *l, const char *name, json_t *denied, struct err *err)
 {
+    AUTO_FREE char *place = NULL;
     json_t *v = NULL;
     int r;
 
@@ -140,10 +141,13 @@ static int model_list_print(struct listing *l, const char *name, json_t *denied,
         model_list_note(l->c, denied);
         return r;
     }
-    r = l->of_one ? json_make(&v, err, "{s:s, s:s, s:O}", "registry", l->c->r.root, "name", name,
+    r = fs_uri(l->c->r.fs, l->c->r.root, &place, err);
+    if (r < 0)
+        return r;
+    r = l->of_one ? json_make(&v, err, "{s:s, s:s, s:O}", "registry", place, "name", name,
                               "versions", l->rows)
-                  : json_make(&v, err, "{s:s, s:O, s:O}", "registry", l->c->r.root, "models",
-                              l->rows, "denied", denied);
+                  : json_make(&v, err, "{s:s, s:O, s:O}", "registry", place, "models", l->rows,
+                              "denied", denied);
     return r < 0 ? r : model_print_json(v, err);
 }
 

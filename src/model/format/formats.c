@@ -26,9 +26,6 @@ static const struct {
 };
 /* clang-format on */
 
-const char *const format_names[] = { "command",  "python",  "tensorflow", "mxnet",
-                                     "lightgbm", "xgboost", "onnx",       NULL };
-
 #define TOP_FILES 256 /* of a directory that are looked into */
 
 void format_facts_done(struct format_facts *f)

@@ -46,6 +46,3 @@ static inline void auto_format_facts_(struct format_facts *f)
     format_facts_done(f);
 }
 #define AUTO_FORMAT_FACTS AUTO(format_facts) struct format_facts
-
-/* "onnx", "tensorflow" …, NULL-terminated, for messages and tests. */
-extern const char *const format_names[];
