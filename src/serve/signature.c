@@ -31,13 +31,14 @@ static int slot_init(struct signature_slot *s, const char *name, const char *int
     return 0;
 }
 
-int signature_add(struct signature_slots *l, const char *name, const char *internal_name,
-                  enum tensor_type type, const int64_t *dims, size_t rank, struct err *err)
+int signature_put(struct signature_slots *l, const char *name, const char *internal_name,
+                  const struct signature_shape *shape, struct err *err)
 {
-    struct signature_slot s = { .type = type, .any_rank = !dims, .rank = dims ? rank : 0 };
+    struct signature_slot s = { .type = shape->type, .any_rank = !shape->dims };
     int r;
 
-    if (type <= TENSOR_NONE || type >= TENSOR_TYPES_)
+    s.rank = shape->dims ? shape->rank : 0;
+    if (s.type <= TENSOR_NONE || s.type >= TENSOR_TYPES_)
         return err_set(err, -EINVAL, "'%s' has an element type that is not supported", name);
     if (s.rank > TENSOR_DIMS_MAX)
         return err_set(err, -EINVAL, "'%s' has %zu dimensions: at most %d are possible", name,
@@ -45,9 +46,10 @@ int signature_add(struct signature_slots *l, const char *name, const char *inter
     if (signature_find(l, name, NULL))
         return err_set(err, -EINVAL, "'%s' is there twice", name);
     for (size_t i = 0; i < s.rank; i++) {
-        if (dims[i] < -1)
-            return err_set(err, -EINVAL, "'%s' has a dimension of %lld", name, (long long)dims[i]);
-        s.dims[i] = dims[i];
+        if (shape->dims[i] < -1)
+            return err_set(err, -EINVAL, "'%s' has a dimension of %lld", name,
+                           (long long)shape->dims[i]);
+        s.dims[i] = shape->dims[i];
     }
     r = slot_init(&s, name, internal_name, err);
     if (r == 0 && ARRAY_ADD(l->v, l->n, s) < 0) {

@@ -31,10 +31,19 @@ struct signature {
 };
 
 const char *signature_name(const struct signature *s);
-/* Adds a slot to `s->inputs` or `s->outputs`. `internal_name` may be NULL; all is copied. `dims` of
- * NULL: any shape. -EINVAL for a dimension below -1, too many, a name twice, an unknown type. */
-int signature_add(struct signature_slots *l, const char *name, const char *internal_name,
-                  enum tensor_type type, const int64_t *dims, size_t rank, struct err *err);
+/* What a slot holds. `dims` of NULL: any shape. */
+struct signature_shape {
+    enum tensor_type type;
+    const int64_t *dims;
+    size_t rank;
+};
+/* Adds a slot to `s->inputs` or `s->outputs`. `internal_name` may be NULL; all is copied. -EINVAL
+ * for a dimension below -1, too many, a name twice, an unknown type. */
+int signature_put(struct signature_slots *l, const char *name, const char *internal_name,
+                  const struct signature_shape *shape, struct err *err);
+/* The same with the shape's parts one by one. */
+#define signature_add(l, name, internal_name, type, dims, rank, err)                               \
+    signature_put(l, name, internal_name, &(const struct signature_shape){ type, dims, rank }, err)
 void signature_done(struct signature *s);
 
 /* The slot of that name, or NULL; its index in *ret_at, which may be NULL. */

@@ -35,13 +35,15 @@ typedef int http_handler(void *user, struct http_call *c, struct err *err);
 struct http_server; /* opaque */
 /* Serves connections that listen_… (loop/listen.h) accepts on `fd`, a listening descriptor that is
  * taken over, also when this fails. `check` (may be NULL) sees each new connection first and may
- * refuse it: it is answered 403, or just closed where TLS is spoken. With `key` (copied)
- * connections are TLS. *ret is the caller's: http_server_stop(). */
+ * refuse it: it is answered 403, or just closed where TLS is spoken. With `key` (copied) or `tls`
+ * (taken over, also when this fails) connections are TLS. *ret is the caller's: http_server_stop().
+ */
 struct http_server_options {
     struct loop *loop;
     int fd;
     const char *name; /* for the log; "http" when NULL */
     const struct stream_key *key;
+    struct stream_tls *tls; /* stream_tls_certificate() */
     struct http_limits limits;
     bool (*check)(void *user, int fd);
     bool (*vouch)(void *user, int fd); /* the same, and may wait: as in wire/admission.h */
@@ -53,6 +55,10 @@ struct http_server_options {
     const char *headers; /* of every answer, "NAME: VALUE\r\n" each; borrowed; NULL: none */
     http_handler *handler;
     void *user;
+    /* May be NULL. Gets the connections on which the client speaks HTTP/2 from its first byte on
+     * (grpc_serve(), wire/grpc/grpc.h): takes `s` over, and `n` bytes at `p` were read from it. */
+    void (*http2)(void *user, struct stream *s, const void *p, size_t n);
+    void *http2_user;
 };
 int http_server_start(const struct http_server_options *o, struct http_server **ret,
                       struct err *err);

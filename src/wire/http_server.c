@@ -16,6 +16,8 @@
                  */
 #define LINGER_MS 1000
 #define STRANGER_MS 3000
+#define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+#define PREFACE_BYTES (sizeof(PREFACE) - 1)
 
 /* A connection that was let in. Lives on the stack of its fiber. */
 struct http_guest {
@@ -185,6 +187,23 @@ static int http_server_open_stream(struct http_server *s, struct sock *sock, str
     return r;
 }
 
+/* The client's first bytes tell, of which at least one is there: 1 or 0; negative when too few of
+ * them come. */
+static int speaks_http2(struct http_server *s, struct http_conn *conn)
+{
+    int64_t deadline = loop_in(s->loop, s->limits.header_ms);
+
+    while (s->o.http2 &&
+           memcmp(conn->raw.data, PREFACE,
+                  conn->raw.len < PREFACE_BYTES ? conn->raw.len : PREFACE_BYTES) == 0) {
+        if (conn->raw.len >= PREFACE_BYTES)
+            return 1;
+        if (http_conn_fill(conn, deadline, NULL) <= 0)
+            return -ENODATA;
+    }
+    return 0;
+}
+
 static void guest_add(struct http_server *s, struct http_guest *g)
 {
     g->next = s->guests;
@@ -208,14 +227,20 @@ static void http_server_serve(struct http_server *s, struct stream *stream)
     int64_t patience = s->limits.header_ms;
     struct http_conn conn;
     struct http_guest guest = { .conn = &conn, .fiber = fiber_self(s->loop) };
+    int r;
 
     http_conn_init(&conn, s->loop, stream, false, &s->limits);
     conn.headers = s->o.headers;
     conn.once = s->o.once || s->draining;
     guest_add(s, &guest);
-    while ((guest.busy = request_comes(&conn, patience)) && serve_request(s, &conn)) {
+    r = request_comes(&conn, patience) ? speaks_http2(s, &conn) : -ENODATA;
+    guest.busy = r >= 0;
+    if (r > 0) /* which ends when it has drained by itself */
+        s->o.http2(s->o.http2_user, take(conn.stream), conn.raw.data, conn.raw.len);
+    while (r == 0 && guest.busy && serve_request(s, &conn)) {
         guest.busy = false;
         patience = s->limits.idle_ms;
+        guest.busy = request_comes(&conn, patience);
     }
     http_conn_done(&conn);
     guest_remove(s, &guest);
@@ -288,6 +313,10 @@ static int start_admission(struct http_server *s, struct err *err)
     return admission_start(&o, &s->admission, err);
 }
 
+/* Browsers and curl know both, and are to have what the handler speaks. Clients of gRPC know HTTP/2
+ * only. */
+static const char *const protocols[] = { "http/1.1", "h2", NULL };
+
 int http_server_start(const struct http_server_options *o, struct http_server **ret,
                       struct err *err)
 {
@@ -296,14 +325,18 @@ int http_server_start(const struct http_server_options *o, struct http_server **
 
     if (!s) {
         listen_close(o->fd);
+        stream_tls_free(o->tls);
         return err_oom(err);
     }
     s->loop = o->loop;
+    s->tls = o->tls;
     s->o = *o;
     s->limits = o->limits;
     http_limits_fill(&s->limits);
-    if (o->key)
+    if (o->key && !o->tls)
         r = stream_tls_new(o->key, true, &s->tls, err);
+    if (s->tls && o->http2)
+        stream_tls_offer(s->tls, protocols);
     s->o.key = NULL;
     if (r < 0)
         listen_close(o->fd);

@@ -1,9 +1,11 @@
-/* stream.h - bytes both ways: a plain socket, or TLS 1.3 with a pre-shared key over one.
+/* stream.h - bytes both ways: a plain socket, or TLS 1.3 over one, with a pre-shared key or a
+ * server's certificate.
  *
  * The key is the job's: 32 random bytes, known to the master and those allowed to talk to it. The
- * identity that goes with it is the job's id, so a key is never accepted for another job. No
- * certificates, no other suites, no older version, no early data, no renegotiation. Fibers only;
- * one reads and one writes at a time. */
+ * identity that goes with it is the job's id, so a key is never accepted for another job, and no
+ * certificate instead of it. A certificate is for servers that anybody may ask, and says nothing of
+ * the client. No older version, no early data, no renegotiation. Fibers only; one reads and one
+ * writes at a time. */
 #pragma once
 #include "base/auto.h"
 #include "loop/sock.h"
@@ -34,6 +36,14 @@ struct stream_tls; /* opaque */
 int stream_tls_new(const struct stream_key *k, bool server, struct stream_tls **ret,
                    struct err *err);
 struct stream_tls *stream_tls_free(struct stream_tls *t); /* always NULL */
+/* The same for a server that shows a certificate: PEM files, the certificate with the chain that
+ * leads to its issuer, and its private key. */
+int stream_tls_certificate(const char *chain, const char *key, struct stream_tls **ret,
+                           struct err *err);
+/* What a server speaks over it, the preferred first, such as "h2" and "http/1.1". A client that
+ * asks (ALPN) is told the first that it knows too; one that knows none is told nothing. `names` is
+ * borrowed and ends with NULL. */
+void stream_tls_offer(struct stream_tls *t, const char *const *names);
 /* Takes over `s`, also when it fails. */
 int stream_tls_start(struct stream_tls *t, struct sock *s, int64_t deadline, struct stream **ret,
                      struct err *err);

@@ -6,8 +6,9 @@
  *     Finished ──────────────────────────────►
  *
  * Neither side has a certificate and neither accepts one, so whoever has not the key cannot get
- * through. A fresh key exchange goes into every connection (psk_dhe_ke): one that was recorded
- * stays secret when the key becomes known later. */
+ * through (a server that has one instead of a key is in tls_certificate.c). A fresh key exchange
+ * goes into every connection (psk_dhe_ke): one that was recorded stays secret when the key becomes
+ * known later. */
 #include "wire/tls.h"
 
 #include <openssl/buffer.h>
@@ -21,12 +22,6 @@
 static const uint8_t suite_of_key[] = { 0x13, 0x01 }; /* TLS_AES_128_GCM_SHA256 */
 
 #define BIO_KEEP 512 /* bytes that a quiet connection may keep for each direction */
-
-struct stream_tls {
-    SSL_CTX *ctx;
-    struct stream_key key;
-    bool server;
-};
 
 struct tls {
     SSL *ssl;
@@ -84,18 +79,30 @@ static int tls_set_up(struct stream_tls *c)
     c->ctx = SSL_CTX_new(c->server ? TLS_server_method() : TLS_client_method());
     if (!c->ctx || !SSL_CTX_set_min_proto_version(c->ctx, TLS1_3_VERSION) ||
         !SSL_CTX_set_max_proto_version(c->ctx, TLS1_3_VERSION) ||
-        !SSL_CTX_set_ciphersuites(c->ctx, SUITES) || !SSL_CTX_set_num_tickets(c->ctx, 0))
+        !SSL_CTX_set_num_tickets(c->ctx, 0))
         return -ENOMEM;
     SSL_CTX_set_session_cache_mode(c->ctx, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_options(c->ctx, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
     SSL_CTX_set_mode(c->ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    if (c->server) {
-        SSL_CTX_set_psk_find_session_callback(c->ctx, find_key);
-    } else {
-        SSL_CTX_set_psk_use_session_callback(c->ctx, offer_key);
-        /* Nobody is trusted: a server that would rather show a certificate gets no further. */
-        SSL_CTX_set_verify(c->ctx, SSL_VERIFY_PEER, NULL);
-    }
+    return 0;
+}
+
+int tls_prepare(bool server, struct stream_tls **ret, struct err *err)
+{
+    AUTO(stream_tls) struct stream_tls *c = NULL;
+
+    /* A machine's openssl.cnf must not decide about us, and could name modules that a static
+     * program cannot load. */
+    if (!OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, NULL))
+        return err_set(err, -EIO, "OpenSSL does not start");
+    c = calloc(1, sizeof(*c));
+    if (!c)
+        return err_oom(err);
+    c->server = server;
+    ERR_clear_error();
+    if (tls_set_up(c) < 0)
+        return err_oom(err);
+    *ret = take(c);
     return 0;
 }
 
@@ -104,22 +111,24 @@ int stream_tls_new(const struct stream_key *k, bool server, struct stream_tls **
 {
     AUTO(stream_tls) struct stream_tls *c = NULL;
     size_t n = strnlen(k->identity, sizeof(k->identity));
+    int r;
 
     if (n == 0 || n == sizeof(k->identity))
         return err_set(err, -EINVAL, "a TLS key needs an identity of 1 to %zu bytes",
                        sizeof(k->identity) - 1);
-    /* A machine's openssl.cnf must not decide about us, and could name modules that a static
-     * program cannot load. */
-    if (!OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, NULL))
-        return err_set(err, -EIO, "OpenSSL does not start");
-    c = calloc(1, sizeof(*c));
-    if (!c)
-        return err_oom(err);
+    r = tls_prepare(server, &c, err);
+    if (r < 0)
+        return r;
     c->key = *k;
-    c->server = server;
-    ERR_clear_error();
-    if (tls_set_up(c) < 0)
+    if (!SSL_CTX_set_ciphersuites(c->ctx, SUITES))
         return err_oom(err);
+    if (c->server) {
+        SSL_CTX_set_psk_find_session_callback(c->ctx, find_key);
+    } else {
+        SSL_CTX_set_psk_use_session_callback(c->ctx, offer_key);
+        /* Nobody is trusted: a server that would rather show a certificate gets no further. */
+        SSL_CTX_set_verify(c->ctx, SSL_VERIFY_PEER, NULL);
+    }
     *ret = take(c);
     return 0;
 }
@@ -222,7 +231,9 @@ static int tls_explain(struct err *err)
 /* OpenSSL counts the external key as a session used again. */
 static int confirm(struct tls *t, struct err *err)
 {
-    if (SSL_version(t->ssl) != TLS1_3_VERSION || !SSL_session_reused(t->ssl))
+    const struct stream_tls *c = SSL_get_app_data(t->ssl);
+
+    if (SSL_version(t->ssl) != TLS1_3_VERSION || (!c->certified && !SSL_session_reused(t->ssl)))
         return err_set(err, -EACCES, "TLS: the other side did not use the key");
     return 1;
 }

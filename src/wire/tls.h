@@ -1,10 +1,22 @@
-/* tls.h - TLS 1.3 with an external pre-shared key, without I/O: bytes of the wire in, bytes for the
- * wire out. For stream.c, which moves them. Never waits; loop thread only. */
+/* tls.h - TLS 1.3 with an external pre-shared key or a server's certificate, without I/O: bytes of
+ * the wire in, bytes for the wire out. For stream.c, which moves them. Never waits; loop thread
+ * only. */
 #pragma once
 #include "wire/stream.h"
 
+#include <openssl/types.h>
+
 #define TLS_PLAIN_MAX (16 * KIB)           /* one record's worth */
 #define TLS_WIRE_MAX (TLS_PLAIN_MAX + 512) /* the same with everything around it */
+
+struct stream_tls {
+    SSL_CTX *ctx;
+    struct stream_key key;
+    bool server, certified; /* the latter: shows a certificate, and has no key */
+};
+
+/* What is the same with a key and with a certificate. *ret is the caller's: stream_tls_free(). */
+int tls_prepare(bool server, struct stream_tls **ret, struct err *err);
 
 struct tls; /* opaque: one connection */
 

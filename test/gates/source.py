@@ -71,6 +71,7 @@ class Function:
     first: int
     last: int
     parameters: int
+    types: tuple[str, ...]  # of the parameters, without their names
 
     @property
     def lines(self) -> int:
@@ -110,7 +111,7 @@ def _defined(code: str, head, end: int) -> Function | None:
         return None
     first = line_of(code, start + len(signature) - len(signature.lstrip()))
     inner = plain[plain.find("(") + 1:_closing(plain, plain.find("("))].strip()
-    return Function(opening.group(1), first, line_of(code, end), _count(inner))
+    return Function(opening.group(1), first, line_of(code, end), _count(inner), _types(inner))
 
 
 def _without_attributes(signature: str) -> str:
@@ -126,6 +127,10 @@ def _closing(text: str, opening: int) -> int:
         if depth == 0:
             return i
     return len(text)
+
+
+def _types(parameters: str) -> tuple[str, ...]:
+    return tuple(re.sub(r"\w+$", "", p.strip()).strip() for p in parameters.split(","))
 
 
 def _count(parameters: str) -> int:

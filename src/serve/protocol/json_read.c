@@ -187,6 +187,8 @@ int json_sink_add(struct json_sink *s, yyjson_val *first, size_t n, yyjson_val *
     uint8_t *at;
     int r;
 
+    if (n == 0)
+        return 0;
     if (s->type == TENSOR_BYTES)
         return add_texts(s, first, n, ret_bad);
     r = buf_room(&s->bytes, n * size, &at);

@@ -79,6 +79,7 @@ int oip_health(struct exchange *x, struct err *err)
     bool yes = live ? x->served->live : x->served->ready;
 
     x->answer.status = yes ? 200 : 400;
+    x->answer.code = yes ? EXCHANGE_OK : EXCHANGE_UNAVAILABLE;
     return answer(x, json_pack("{s:b}", live ? "live" : "ready", yes), err);
 }
 
@@ -150,6 +151,7 @@ int oip_model_ready(struct exchange *x, struct err *err)
     if (r == -ENOENT)
         return oip_no_model(x, r, err);
     x->answer.status = r == 0 ? 200 : 400;
+    x->answer.code = r == 0 ? EXCHANGE_OK : EXCHANGE_UNAVAILABLE;
     return answer(x, json_pack("{s:o, s:b}", "name", json_text(x->name), "ready", r == 0), err);
 }
 
