@@ -2,6 +2,7 @@
 log, pages, metrics."""
 
 import json
+import os
 import re
 import shutil
 import socket
@@ -51,6 +52,14 @@ def test_warm_up_requests_of_each_form_are_answered(serve, models, tmp_path):
     assert server.get("/v2/models/m/versions/3/ready").status == 200
     row = server.post("/v1/models/m/labels/champion:predict", {"instances": [[1, 2, 3, 4]]})
     assert row.status == 200, row.text
+
+
+def test_it_can_be_ended_while_the_library_loads(serve, tmp_path):
+    os.mkfifo(tmp_path / "model.onnx")  # which the library opens, and nobody writes to
+    server = serve(tmp_path, "--name", "m", ready=False)
+    assert server.get("/v2/health/live").status == 200
+    assert server.get("/v1/models/m").json["model_version_status"][0]["state"] == "LOADING"
+    assert server.end() == 0
 
 
 @pytest.mark.parametrize("name, text", [
