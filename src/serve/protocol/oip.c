@@ -155,7 +155,7 @@ int oip_model_ready(struct exchange *x, struct err *err)
     return answer(x, json_pack("{s:o, s:b}", "name", json_text(x->name), "ready", r == 0), err);
 }
 
-static const char *index_state(enum model_state s)
+const char *oip_index_state(enum model_state s)
 {
     switch (s) {
     case MODEL_AVAILABLE:
@@ -183,10 +183,10 @@ static json_t *index_json(const struct served *s, bool ready)
         if (ready && m->state != MODEL_AVAILABLE)
             continue;
         snprintf(version, sizeof(version), "%lld", (long long)m->version);
-        if (json_array_append_new(all, json_pack("{s:o, s:s, s:s, s:o}", "name", json_text(m->name),
-                                                 "version", version, "state", index_state(m->state),
-                                                 "reason", json_text(m->reason ? m->reason : ""))) <
-            0)
+        if (json_array_append_new(all,
+                                  json_pack("{s:o, s:s, s:s, s:o}", "name", json_text(m->name),
+                                            "version", version, "state", oip_index_state(m->state),
+                                            "reason", json_text(m->reason ? m->reason : ""))) < 0)
             return NULL;
     }
     return take(all);
@@ -221,14 +221,6 @@ int oip_load_read(struct exchange *x, const void *p, size_t n, struct err *err)
                         x->name);
 }
 
-/* What has been answered while reading. */
-static int oip_answered(struct exchange *x, struct err *err)
-{
-    (void)x;
-    (void)err;
-    return 0;
-}
-
 const struct protocol oip_protocol = {
     .operations = {
         [EXCHANGE_OP_PREDICT] = { .model = true, .body = true, .read = oip_infer_read,
@@ -238,9 +230,9 @@ const struct protocol oip_protocol = {
         [EXCHANGE_OP_SERVER_LIVE] = { .answer = oip_health },
         [EXCHANGE_OP_SERVER_READY] = { .answer = oip_health },
         [EXCHANGE_OP_SERVER_METADATA] = { .answer = oip_server_metadata },
-        [EXCHANGE_OP_INDEX] = { .body = true, .read = oip_index_read, .answer = oip_answered },
-        [EXCHANGE_OP_LOAD] = { .body = true, .read = oip_load_read, .answer = oip_answered },
-        [EXCHANGE_OP_UNLOAD] = { .body = true, .read = oip_load_read, .answer = oip_answered },
+        [EXCHANGE_OP_INDEX] = { .body = true, .read = oip_index_read, .answer = exchange_answered },
+        [EXCHANGE_OP_LOAD] = { .body = true, .read = oip_load_read, .answer = exchange_answered },
+        [EXCHANGE_OP_UNLOAD] = { .body = true, .read = oip_load_read, .answer = exchange_answered },
     },
     .status = oip_http_status,
     .error = oip_error,

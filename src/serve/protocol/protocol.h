@@ -36,6 +36,11 @@ extern const struct protocol tfs_protocol, oip_protocol;
 int exchange_err(struct err *err, enum exchange_code code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The `answer` of operations that have answered while reading. */
+int exchange_answered(struct exchange *x, struct err *err);
+/* What a new exchange begins with. */
+void exchange_init(struct exchange *x, const struct served *s);
+
 /* Which protocol and operation a request means: x->protocol, op, name, version, label. 0, or 1 when
  * it is none of ours; a failure has x->protocol set, so that it can be told. */
 int route(struct exchange *x, const struct exchange_request *q, struct err *err);
@@ -60,6 +65,8 @@ int tfs_classify_finish(struct exchange *x, const struct tensors *outputs, struc
 int tfs_regress_finish(struct exchange *x, const struct tensors *outputs, struct err *err);
 int tfs_status(struct exchange *x, struct err *err);
 int tfs_metadata(struct exchange *x, struct err *err);
+/* That there is no such version to tell of. */
+int tfs_no_version(const struct exchange *x, struct err *err);
 /* "float": TensorFlow's name of an element type in messages. */
 const char *tfs_type_name(enum tensor_type t);
 
@@ -73,3 +80,5 @@ int oip_model_metadata(struct exchange *x, struct err *err);
 int oip_model_ready(struct exchange *x, struct err *err);
 int oip_index_read(struct exchange *x, const void *p, size_t n, struct err *err);
 int oip_load_read(struct exchange *x, const void *p, size_t n, struct err *err);
+/* "READY": a state as the index of the repository has it. */
+const char *oip_index_state(enum model_state s);

@@ -143,6 +143,15 @@ static int list_versions(const struct exchange *x, json_t *list)
     return n;
 }
 
+int tfs_no_version(const struct exchange *x, struct err *err)
+{
+    if (x->version >= 0)
+        return exchange_err(err, EXCHANGE_NOT_FOUND, "Could not find version %lld of model %s",
+                            (long long)x->version, x->name);
+    return exchange_err(err, EXCHANGE_NOT_FOUND, "Could not find any versions of model %s",
+                        x->name);
+}
+
 int tfs_status(struct exchange *x, struct err *err)
 {
     AUTO_JSON *list = json_array();
@@ -153,12 +162,8 @@ int tfs_status(struct exchange *x, struct err *err)
     if (x->label && x->model)
         x->version = x->model->version;
     n = list ? list_versions(x, list) : -ENOMEM;
-    if (n == 0 && x->version >= 0)
-        return exchange_err(err, EXCHANGE_NOT_FOUND, "Could not find version %lld of model %s",
-                            (long long)x->version, x->name);
     if (n == 0)
-        return exchange_err(err, EXCHANGE_NOT_FOUND, "Could not find any versions of model %s",
-                            x->name);
+        return tfs_no_version(x, err);
     if (n < 0 ||
         print_json(&x->answer.body, json_pack("{s:o}", "model_version_status", take(list)), 1) < 0)
         return err_oom(err);
