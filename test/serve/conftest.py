@@ -1,119 +1,16 @@
 """A model server with the real ONNX Runtime, and models to serve."""
 
-import http.client
-import json
-import os
-import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "test" / "frameworks"))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "frameworks")]
 
 import environment  # noqa: E402
-
-BIN = Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin")
-
-
-class Server:
-    """`ydl-native serve ARGS` on a port of its own, ready unless told otherwise."""
-
-    def __init__(self, library: Path, *args, ready: bool = True):
-        self.process = subprocess.Popen(
-            [BIN / "ydl-native", "serve", "--json", "--port", "0", "--lib", library,
-             "--cpus", "1", *map(str, args)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
-        self.said, self.errors = [], []
-        threading.Thread(target=self._read_errors, daemon=True).start()
-        self.listening = self._event("listening")
-        self.port = int(self.listening["url"].rsplit(":", 1)[1])
-        self.ready = self._event("ready") if ready else None
-
-    def _read_errors(self):
-        for line in self.process.stderr:
-            self.errors.append(line)
-
-    def _event(self, name: str) -> dict:
-        for line in self.process.stdout:
-            self.said.append(line)
-            if line.startswith("{") and json.loads(line)["event"] == name:
-                return json.loads(line)
-        raise AssertionError(f"it ended with {self.process.wait(60)} before '{name}': "
-                             f"{''.join(self.said)} {''.join(self.errors)}")
-
-    def connect(self) -> http.client.HTTPConnection:
-        """A connection of its own, for several requests."""
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-
-    def ask(self, method: str, path: str, body=None, headers=()) -> "Answer":
-        """One request on a connection of its own. A body that is no bytes is sent as JSON."""
-        connection = self.connect()
-        try:
-            return ask(connection, method, path, body, headers)
-        finally:
-            connection.close()
-
-    def get(self, path: str) -> "Answer":
-        """GET PATH."""
-        return self.ask("GET", path)
-
-    def post(self, path: str, body, headers=()) -> "Answer":
-        """POST BODY to PATH."""
-        return self.ask("POST", path, body, headers)
-
-    def metric(self, name: str) -> float:
-        """The value of one line of /metrics."""
-        text = self.get("/metrics").text
-        return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines()
-                   if line.split(" ")[0] == name)
-
-    def memory(self) -> int:
-        """Resident bytes."""
-        text = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(next(line.split()[1] for line in text.splitlines()
-                        if line.startswith("VmRSS"))) << 10
-
-    def end(self) -> int:
-        """Asks it to end; returns its exit code."""
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(60)
-
-    def kill(self) -> None:
-        """Whatever it does."""
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(60)
-        self.process.stdout.close()
-
-
-class Answer:
-    """Status, headers and body."""
-
-    def __init__(self, response: http.client.HTTPResponse):
-        self.status, self.headers, self.body = response.status, response.headers, response.read()
-
-    @property
-    def text(self) -> str:
-        """The body as text."""
-        return self.body.decode()
-
-    @property
-    def json(self):
-        """The body as JSON."""
-        return json.loads(self.body)
-
-
-def ask(connection, method: str, path: str, body=None, headers=()) -> Answer:
-    """One request on a connection that stays."""
-    if body is not None and not isinstance(body, bytes):
-        body = json.dumps(body).encode()
-    connection.request(method, path, body, dict(headers))
-    return Answer(connection.getresponse())
+from serve_support import Server  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -124,10 +21,10 @@ def library() -> Path:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory) -> Path:
-    """A directory with what make_models.py makes."""
+    """A directory with what serve_models.py makes."""
     found = tmp_path_factory.mktemp("models")
     subprocess.run([environment.directory() / "bin" / "python",
-                    Path(__file__).with_name("make_models.py"), found], check=True, timeout=300)
+                    HERE / "serve_models.py", found], check=True, timeout=300)
     return found
 
 

@@ -47,7 +47,7 @@ static const struct cli_opt opts[] = {
     { "instances",     0, CLI_COUNT, AT(instances),  "1", "N",
       "runs of the model at a time, at most --cpus", .group = CLI_RESOURCES },
     { "batch",         0, CLI_COUNT, AT(batch),      "1", "ROWS",
-      "join waiting requests up to so many rows", .group = CLI_RESOURCES },
+      "join waiting requests, up to ROWS rows in all", .group = CLI_RESOURCES },
     { "batch-delay",   0, CLI_MS,    AT(delay),      "0ms", "TIME",
       "how long a request may wait for others to join", .group = CLI_RESOURCES },
     { "queue",         0, CLI_COUNT, AT(queue),      "256", "N",
@@ -61,7 +61,7 @@ static const struct cli_opt opts[] = {
     { "deadline",      0, CLI_MS,    AT(deadline),   "30s", "TIME",
       "for the answer to a request; then 504", .group = CLI_FAILURES },
     { "grace",         0, CLI_MS,    AT(grace),      "30s", "TIME",
-      "for requests in flight when it is told to end", .group = CLI_FAILURES },
+      "for requests in flight after SIGTERM", .group = CLI_FAILURES },
     { "header-timeout", 0, CLI_MS,   AT(header),     "10s", "TIME",
       "for a request's header", .group = CLI_FAILURES, .rare = true },
     { "body-timeout",  0, CLI_MS,    AT(body),       "30s", "TIME",
@@ -204,7 +204,7 @@ static void end_with_a_stuck_thread(const struct cli *c, int r, const struct err
 {
     bool fine = r == 0 || r == -ECANCELED;
 
-    native_note(c, fine ? "the backend is still at work; ending without it" : err->text);
+    native_note(c, fine ? "the backend is still at work and is not waited for" : err->text);
     (void)fflush(NULL);
     _exit(fine ? 0 : 1);
 }
@@ -237,7 +237,7 @@ static const struct cli_section sections[] = {
       "/\tA page to try the model by hand." },
     { "ENVIRONMENT", "ONNXRUNTIME_LIBRARY_PATH\tlibonnxruntime.so, or the directory that has it." },
     { "EXIT STATUS",
-      "0\tIt was told to end (SIGTERM, SIGINT) and has answered what was in flight.\n"
+      "0\tIt got SIGTERM or SIGINT and has answered what was in flight.\n"
       "1\tThe library or the model could not be loaded, a warm-up request failed, or requests "
       "were cut off when --grace was over.\n"
       "2\tWrong usage." },
@@ -259,8 +259,8 @@ const struct cli_verb verb_native_serve = {
             "TensorFlow Serving and of the Open Inference Protocol. MODEL is an ONNX file, a\n"
             "directory with model.onnx, or a version's directory in a registry of models.\n\n"
             "It listens at once and is called ready (/v2/health/ready) when the model is loaded\n"
-            "and has answered its warm-up requests. Told to end, it lets nobody in any more and\n"
-            "answers what is in flight first.",
+            "and has answered its warm-up requests. After SIGTERM it lets nobody in any more, and\n"
+            "ends when what is in flight is answered.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "[MODEL]",

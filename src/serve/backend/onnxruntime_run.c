@@ -106,8 +106,8 @@ static int take_strings(const struct ort_library *l, const void *value, struct t
     return r < 0 ? r : tensor_own_buf(t, &b, err);
 }
 
-static int read_shape(const struct ort_api *api, const void *value, int *ret_type, int64_t *dims,
-                      size_t *ret_rank, struct err *err)
+static int value_shape(const struct ort_api *api, const void *value, int *ret_type, int64_t *dims,
+                       size_t *ret_rank, struct err *err)
 {
     void *info = NULL;
     int r = ort_check(api, api->value_info(value, &info), "read an output", err);
@@ -134,7 +134,7 @@ static int take_value(const struct ort_library *l, const char *name, void **valu
     void *p = NULL;
     int type = 0, r;
 
-    r = read_shape(l->api, *value, &type, dims, &rank, err);
+    r = value_shape(l->api, *value, &type, dims, &rank, err);
     if (r == 0)
         r = tensor_init(t, name, ort_type_to_tensor(type), dims, rank, err);
     if (r < 0)

@@ -1,4 +1,5 @@
-/* access_log.c - see access_log.h */
+/* access_log.c - a line is put together on the stack and written by one call, so that lines of
+ * several servers do not mix in one file. See access_log.h. */
 #include "serve/engine/access_log.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -29,7 +30,7 @@ void access_log_close(struct access_log *l)
     l->fd = -1;
 }
 
-static void time_text(char out[48])
+static void access_time(char out[48])
 {
     int64_t ms = loop_wall();
     time_t s = (time_t)(ms / 1000);
@@ -57,7 +58,7 @@ void access_log_write(const struct access_log *l, const struct access_line *line
 
     if (l->fd < 0)
         return;
-    time_text(when);
+    access_time(when);
     clean(target, sizeof(target), line->target);
     n = snprintf(text, sizeof(text),
                  "%s id=%s from=%s \"%s %s\" status=%d in=%llu out=%llu total_us=%lld "

@@ -2,9 +2,9 @@
  * metrics.h. */
 #include "serve/engine/metrics.h"
 #include "base/array.h"
+#include "base/path.h"
 #include "base/str.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -129,14 +129,14 @@ static int print_info(struct buf *out, const struct metrics_now *now)
 
 static double resident_bytes(void)
 {
-    FILE *f = fopen("/proc/self/statm", "re");
-    long pages = 0;
+    AUTO_BUF b = { .max = 4 * KIB };
+    AUTO_STRS words = { 0 }; /* all, resident, … in pages */
+    int64_t pages = 0;
 
-    if (f) {
-        if (fscanf(f, "%*s %ld", &pages) != 1)
-            pages = 0;
-        (void)fclose(f);
-    }
+    if (path_read("/proc/self/statm", &b, NULL) < 0 || !buf_text(&b) ||
+        strs_split(&words, buf_text(&b), " \n") < 0 || words.n < 2 ||
+        str_to_i64(words.v[1], 0, INT64_MAX, &pages) < 0)
+        return 0;
     return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 

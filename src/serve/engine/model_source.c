@@ -1,4 +1,5 @@
-/* model_source.c - see model_source.h */
+/* model_source.c - the backend says where a model lies; a manifest beside it says what it is
+ * called. See model_source.h. */
 #include "serve/engine/model_source.h"
 #include "base/json.h"
 #include "base/path.h"

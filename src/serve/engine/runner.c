@@ -63,8 +63,10 @@ static void *runner_work(void *arg)
         pthread_mutex_lock(&r->lock);
         first = !r->ended.first;
         tasks_add(&r->ended, t);
+        pthread_mutex_unlock(&r->lock); /* the loop wakes at once, and wants it */
         if (first)
             (void)uv_async_send(&r->ended_async);
+        pthread_mutex_lock(&r->lock);
     }
     pthread_mutex_unlock(&r->lock);
     return NULL;
@@ -81,7 +83,8 @@ static void runner_on_ended(uv_async_t *a)
     r->ended = (struct task_list){ 0 };
     pthread_mutex_unlock(&r->lock);
     while ((t = tasks_next(&all)) != NULL) {
-        r->busy--;
+        if (--r->busy == 0)
+            uv_unref((uv_handle_t *)&r->ended_async);
         t->done(t);
     }
 }
@@ -134,7 +137,8 @@ int runner_new(struct loop *l, unsigned threads, struct runner **ret, struct err
 
 void runner_start(struct runner *r, struct runner_task *t)
 {
-    r->busy++;
+    if (r->busy++ == 0) /* a loop without anything to wait for does not wait */
+        uv_ref((uv_handle_t *)&r->ended_async);
     pthread_mutex_lock(&r->lock);
     tasks_add(&r->waiting, t);
     pthread_mutex_unlock(&r->lock);

@@ -96,7 +96,7 @@ static enum exchange_step fail(struct turn *t, int status, enum exchange_code co
     return exchange_fail(&t->x, code, text);
 }
 
-static enum exchange_step too_large(struct turn *t)
+static enum exchange_step request_too_large(struct turn *t)
 {
     char text[128];
 
@@ -106,7 +106,7 @@ static enum exchange_step too_large(struct turn *t)
 }
 
 /* One piece of the body: > 0, 0 at its end, negative with `err`. */
-static ssize_t read_piece(struct turn *t, struct err *err)
+static ssize_t server_read_piece(struct turn *t, struct err *err)
 {
     struct server_request *q = t->q;
     uint64_t left = q->body.max - q->body.len;
@@ -137,7 +137,7 @@ static ssize_t read_piece(struct turn *t, struct err *err)
 static enum exchange_step body_failed(struct turn *t, int r, const struct err *err)
 {
     if (r == -E2BIG)
-        return too_large(t);
+        return request_too_large(t);
     if (r == -ETIMEDOUT)
         return fail(t, 408, EXCHANGE_DEADLINE, err->text);
     if (r == -EAGAIN)
@@ -147,18 +147,18 @@ static enum exchange_step body_failed(struct turn *t, int r, const struct err *e
     return fail(t, 400, EXCHANGE_INVALID, err->text);
 }
 
-static enum exchange_step take_body(struct turn *t)
+static enum exchange_step server_take_body(struct turn *t)
 {
     uint64_t max = t->server->o->body_max, told = http_body_size(t->call);
     struct err err = ERR_INIT;
     ssize_t n;
 
     if (told != UINT64_MAX && told > max)
-        return too_large(t);
+        return request_too_large(t);
     t->q = server_request_new(t->server, max + 1); /* one more, to see that it is too much */
     if (!t->q)
         return fail(t, 0, EXCHANGE_UNAVAILABLE, "out of memory");
-    while ((n = read_piece(t, &err)) > 0 && t->q->body.len <= max)
+    while ((n = server_read_piece(t, &err)) > 0 && t->q->body.len <= max)
         ;
     if (n > 0)
         n = -E2BIG;
@@ -352,7 +352,7 @@ static int drive(struct turn *t, struct err *err)
     if (step == EXCHANGE_OTHER)
         step = exchange_fail(&t->x, EXCHANGE_NOT_FOUND, "There is nothing at this path");
     if (step == EXCHANGE_BODY)
-        step = take_body(t);
+        step = server_take_body(t);
     if (step == EXCHANGE_RUN)
         (void)run_model(t);
     r = answer(t, err);

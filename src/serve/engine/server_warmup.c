@@ -58,7 +58,7 @@ static int list_names(void *arg)
     return 0;
 }
 
-static int read_request(void *arg)
+static int warmup_read(void *arg)
 {
     struct warmup *w = arg;
     AUTO_FREE char *path = path_join(w->dir, w->name);
@@ -179,7 +179,7 @@ static int warmup_all(struct warmup *w)
     as_ready.ready = true;
     for (size_t i = 0; i < w->names.n && r == 0; i++) {
         w->name = w->names.v[i];
-        r = work_run(s->loop, read_request, w);
+        r = work_run(s->loop, warmup_read, w);
         if (r == 0)
             r = warmup_ask(w, &as_ready);
         if (r < 0 && r != -ECANCELED)

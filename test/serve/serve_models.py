@@ -1,6 +1,6 @@
 """Writes small ONNX models and what ONNX Runtime's own Python says to them, into a directory.
 
-    PYTHON make_models.py DIR
+    PYTHON serve_models.py DIR
 
 Run by the Python of the environment with the frameworks. NAME.onnx is a model; answers.json has for
 some of them inputs and the outputs that belong to them, floats as they are printed in full.
