@@ -175,7 +175,7 @@ static void rows_are_cut_out_of_every_type(void **state)
     AUTO_TENSOR words = { 0 }, numbers = { 0 };
     struct tensor row;
     struct err err = ERR_INIT;
-    void *p;
+    void *p = NULL;
 
     (void)state;
     make_words(&words, dims, 2, "112233");

@@ -86,12 +86,11 @@ int grpc_pack(struct buf *out, const ProtobufCMessage *m)
 {
     size_t n = protobuf_c_message_get_packed_size(m);
     uint8_t *at = NULL;
-    int r = buf_room(out, n, &at);
+    int r = n > 0 ? buf_room(out, n, &at) : 0;
 
-    if (r < 0 || n == 0)
-        return r;
-    out->len += protobuf_c_message_pack(m, at);
-    return 0;
+    if (r == 0 && n > 0)
+        out->len += protobuf_c_message_pack(m, at);
+    return r;
 }
 
 int grpc_malformed(struct err *err)
