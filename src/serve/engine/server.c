@@ -21,10 +21,14 @@ static int server_listen(struct server *s, struct err *err)
         .loop = s->loop, .fd = -1, .name = "serve", .handler = server_handle, .user = s
     };
     int port = 0;
-    int r = listen_tcp(o->host, o->port, o->port, &h.fd, &port, err);
+    int r = server_grpc_new(s, &s->grpc, err);
 
+    if (r == 0)
+        r = listen_tcp(o->host, o->port, o->port, &h.fd, &port, err);
     if (r < 0)
         return r;
+    h.http2 = grpc_serve;
+    h.http2_user = s->grpc;
     (void)snprintf(s->url, sizeof(s->url), strchr(o->host, ':') ? "http://[%s]:%d" : "http://%s:%d",
                    o->host, port);
     /* The body's limit is the handler's, which answers as the protocol wants it. */
@@ -168,14 +172,31 @@ static int server_wait(struct server *s)
     return cond_wait(s->loop, &never, LOOP_NEVER);
 }
 
+struct draining {
+    struct server *server;
+    int64_t deadline;
+};
+
+static int drain_grpc(void *arg, struct err *err)
+{
+    const struct draining *d = arg;
+
+    (void)grpc_drain(d->server->grpc, d->deadline, err);
+    return 0; /* what is left is seen by the connections that are open */
+}
+
 static int server_drain(struct server *s, struct err *err)
 {
-    int64_t deadline = loop_in(s->loop, s->o->grace_ms);
+    struct draining d = { s, loop_in(s->loop, s->o->grace_ms) };
+    struct group beside;
     int r;
 
     s->served.ready = false;
     fiber_shield(s->loop, true); /* we are cancelled already; a second signal ends the process */
-    r = http_server_drain(s->http, LAST_MS, deadline);
+    group_init(&beside, s->loop, 0);
+    (void)group_go(&beside, drain_grpc, &d, NULL);
+    r = http_server_drain(s->http, LAST_MS, d.deadline);
+    (void)group_wait(&beside, NULL);
     if (r < 0)
         r = err_set(err, -ETIMEDOUT, "%zu connections were cut off when --grace was over",
                     http_server_open(s->http));
@@ -188,6 +209,7 @@ static void server_done(struct server *s)
 {
     fiber_shield(s->loop, true);
     s->http = http_server_stop(s->http);
+    s->grpc = grpc_server_free(s->grpc);
     fiber_shield(s->loop, false);
     s->batcher = batcher_free(s->batcher);
     if (s->source.ops)

@@ -8,12 +8,14 @@
 #include "serve/engine/model_source.h"
 #include "serve/engine/server.h"
 #include "serve/protocol/exchange.h"
+#include "wire/grpc/grpc.h"
 #include "wire/http.h"
 
 struct server {
     struct loop *loop;
     const struct server_options *o;
     struct http_server *http;
+    struct grpc_server *grpc;
     char url[128];
 
     struct model_source source;
@@ -42,6 +44,14 @@ struct server_request {
 struct server_request *server_request_new(struct server *s, uint64_t body_max);
 /* Counts `n` more bytes to it; -EAGAIN when the server has no room for them. */
 int server_request_charge(struct server_request *q, uint64_t n);
+
+/* Runs the model on x->inputs and finishes the exchange, or fails it. Fibers only. */
+void server_run_model(struct server_request *q, struct exchange *x, int64_t deadline);
+int server_status_of(enum exchange_code code);     /* of HTTP, for counting what was not HTTP */
+const char *server_operation(enum exchange_op op); /* its name in metrics */
+
+/* gRPC on the same port. */
+int server_grpc_new(struct server *s, struct grpc_server **ret, struct err *err);
 
 /* The HTTP handler. */
 int server_handle(void *user, struct http_call *c, struct err *err);

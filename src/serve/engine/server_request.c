@@ -88,6 +88,18 @@ enum exchange_code server_code_of(int r)
     return EXCHANGE_INTERNAL;
 }
 
+int server_status_of(enum exchange_code code)
+{
+    static const int statuses[] = {
+        [EXCHANGE_OK] = 200,           [EXCHANGE_CANCELLED] = 499,     [EXCHANGE_INVALID] = 400,
+        [EXCHANGE_DEADLINE] = 504,     [EXCHANGE_NOT_FOUND] = 404,     [EXCHANGE_EXHAUSTED] = 429,
+        [EXCHANGE_PRECONDITION] = 400, [EXCHANGE_UNIMPLEMENTED] = 501, [EXCHANGE_INTERNAL] = 500,
+        [EXCHANGE_UNAVAILABLE] = 503,
+    };
+
+    return code < COUNT_OF(statuses) && statuses[code] ? statuses[code] : 500;
+}
+
 /* Fails with a status that the protocols have no code for: 0 for theirs. */
 static enum exchange_step fail(struct turn *t, int status, enum exchange_code code,
                                const char *text)
@@ -166,28 +178,29 @@ static enum exchange_step server_take_body(struct turn *t)
                  : exchange_body(&t->x, t->q->body.data, t->q->body.len);
 }
 
-static enum exchange_step run_model(struct turn *t)
+void server_run_model(struct server_request *q, struct exchange *x, int64_t deadline)
 {
-    struct server *s = t->server;
-    struct server_request *q = t->q;
+    struct server *s = q->server;
     struct err err = ERR_INIT;
     int r;
 
-    q->q.in = t->x.inputs; /* the run may need them for longer than the exchange */
-    t->x.inputs = (struct tensors){ 0 };
+    q->q.in = x->inputs; /* the run may need them for longer than the exchange */
+    x->inputs = (struct tensors){ 0 };
     charge_tensors(q, &q->q.in);
-    r = batcher_run(s->batcher, &q->q, t->deadline, &err);
-    s->metrics.abandoned += r == -ETIMEDOUT && q->q.state == BATCH_RUNNING;
-    if (r < 0)
-        return fail(t, 0, server_code_of(r), err.text);
+    r = batcher_run(s->batcher, &q->q, deadline, &err);
+    s->metrics.abandoned += r < 0 && q->q.state == BATCH_RUNNING;
+    if (r < 0) {
+        (void)exchange_fail(x, server_code_of(r), err.text);
+        return;
+    }
     metrics_count(&s->metrics.queue, (double)q->q.waited_ns / 1e9);
     charge_tensors(q, &q->q.out);
-    return exchange_finish(&t->x, &q->q.out);
+    (void)exchange_finish(x, &q->q.out);
 }
 
 /* ---- the answer ---- */
 
-static const char *operation_name(enum exchange_op op)
+const char *server_operation(enum exchange_op op)
 {
     static const char *const names[] = {
         [EXCHANGE_OP_NONE] = "other",
@@ -317,7 +330,7 @@ static void account(struct turn *t, int status)
         .rows = q && q->state == BATCH_ENDED ? q->rows : 0,
     };
 
-    metrics_answer(&s->metrics, operation_name(t->x.op), status);
+    metrics_answer(&s->metrics, server_operation(t->x.op), status);
     if (q)
         metrics_count(&s->metrics.request, (double)total / 1e9);
     access_log_write(&s->log, &line);
@@ -354,7 +367,7 @@ static int drive(struct turn *t, struct err *err)
     if (step == EXCHANGE_BODY)
         step = server_take_body(t);
     if (step == EXCHANGE_RUN)
-        (void)run_model(t);
+        server_run_model(t->q, &t->x, t->deadline);
     r = answer(t, err);
     account(t, t->status ? t->status : t->x.answer.status);
     return r;
