@@ -75,6 +75,7 @@ void agents_tell_saved(struct agent_conn *a)
     if (!a->saved)
         agents_tell(a, "saved");
     a->saved = true;
+    engine_on_saved(a->master->engine, a->number);
 }
 
 void agents_unsaved(struct master *m, uint32_t number, const char *why)
@@ -86,6 +87,30 @@ void agents_unsaved(struct master *m, uint32_t number, const char *why)
         return;
     text = str_printf("not everything could be saved that is on '%s': %s", a->node, why);
     master_unsaved(m, text ? text : "not everything could be saved");
+}
+
+/* Agents save at the end of the job. Where a container is gone before, and on a machine of its own,
+ * so is what its tasks left. */
+void agents_tell_lost_results(struct master *m)
+{
+    struct outcome o = { .state = JOB_FAILED };
+    char name[ENGINE_NAME_MAX] = "";
+    AUTO_FREE char *text = NULL;
+    uint32_t n = 0;
+
+    engine_outcome(m->engine, &o);
+    if (o.state != JOB_SUCCEEDED || !m->platform->ops->apart)
+        return;
+    for (uint32_t i = 0; i < engine_n_tasks(m->engine); i++)
+        if (engine_lost_results(m->engine, i) && n++ == 0)
+            (void)engine_task_name(m->engine, i, name);
+    if (n == 0)
+        return;
+    text = n == 1 ? str_printf("the results of %s were lost with its container", name)
+                  : str_printf("the results of %s and %u more task%s were lost with their "
+                               "containers",
+                               name, n - 1, n == 2 ? "" : "s");
+    master_unsaved(m, text ? text : "results were lost with their containers");
 }
 
 /* The first agent that is connected saves what belongs to no task; `spared` tells the others not

@@ -211,61 +211,6 @@ const struct platform_events drive_platform_events = {
     .on_over = on_over,
 };
 
-/* ---- the store's side ---- */
-
-static void drive_on_progress(void *user, uint32_t task, int64_t step, int64_t total,
-                              const char *metrics)
-{
-    struct master *m = user;
-
-    engine_on_progress(m->engine, task, step, total, metrics, master_now(m));
-    master_wake(m);
-}
-
-/* A task may change its own job: whoever reaches its socket is its user. */
-static int drive_on_scale(void *user, uint32_t task, const char *role, unsigned count,
-                          struct err *err)
-{
-    struct master *m = user;
-    char name[ENGINE_NAME_MAX];
-    int r = engine_scale(m->engine, role, count, engine_task_name(m->engine, task, name),
-                         master_now(m), err);
-
-    master_wake(m);
-    return r;
-}
-
-static void drive_on_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words,
-                           size_t n)
-{
-    const struct master *m = user;
-
-    m->ops->copy->reply(user, task, id, words, n);
-}
-
-static void drive_on_change(void *user, const struct kv_change *c)
-{
-    const struct master *m = user;
-
-    m->ops->copy->change(user, c);
-}
-
-static unsigned on_role_size(void *user, uint32_t task)
-{
-    struct master *m = user;
-
-    return task == MASTER_API_TASK ? 1 : form_role_size(m, engine_task(m->engine, task));
-}
-
-const struct kv_events drive_kv_events = {
-    .on_reply = drive_on_reply,
-    .on_progress = drive_on_progress,
-    .on_role_size = on_role_size,
-    .on_scale = drive_on_scale,
-    .on_change = drive_on_change,
-    .on_late = barrier_late,
-};
-
 /* ---- actions ---- */
 
 /* An ask that the platform turns down at once is told to the engine like one that is refused later,
@@ -504,8 +449,10 @@ int drive_job(struct master *m, bool begun, struct err *err)
         r = m->ops->right_to_end(m, err);
     if (r == 0) {
         m->ended = true;
-        if (!m->over && engine_fault(m->engine, NULL) == 0)
+        if (!m->over && engine_fault(m->engine, NULL) == 0) {
+            agents_tell_lost_results(m);
             m->ops->owed->tell(m);
+        }
         tell_end(m);
     }
     cond_wake_all(&m->journal.grown); /* the last record may have come before the end */

@@ -42,6 +42,8 @@ int drive_set_slot(struct master *m, uint32_t slot, uint32_t agent, struct err *
 /* The engine hears that a slot's container is lost. */
 void drive_lost(struct master *m, uint32_t slot, enum fail_class cls, const char *text);
 extern const struct platform_events drive_platform_events; /* .user is set by the master */
+
+/* ---- kv_effects.c ---- */
 extern const struct kv_events drive_kv_events;
 
 /* ---- lost.c ---- */

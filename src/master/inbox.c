@@ -197,7 +197,11 @@ static int exited_one(struct agent_conn *a, const Agent__ExitedTask *x, struct e
     AUTO_FREE char *lines = NULL;
     const struct task *t = NULL;
     struct engine_end end = {
-        .code = x->code, .signal = x->signal, .when = x->when, .lived = x->lived_ms
+        .code = x->code,
+        .signal = x->signal,
+        .when = x->when,
+        .lived = x->lived_ms,
+        .results = x->results,
     };
     bool own; /* how it ended is its own doing, or its node's */
     int r = own_task(a, x->task, &t, err);

@@ -120,6 +120,32 @@ def test_output_of_a_task_whose_next_container_has_not_come_is_shown(jobs):
     run.succeeded()
 
 
+def test_results_that_went_with_their_container_are_missed(jobs):
+    """Its task had ended well, and the others went on for a while: what it left was not saved yet."""
+    go = jobs.work / "go"
+    script = f"[ $YDL_INDEX = 0 ] && echo x > $YDL_OUT/x || until [ -e {go} ]; do sleep 0.1; done"
+    job = jobs.start("run", "--on", "yarn", "-n", 2, "--mem", "128m", "--", "sh", "-c", script)
+    jobs.wait_for(jobs.apps, "the application")
+    app = jobs.apps()[0]
+
+    def status():
+        done = jobs.run("status", "--json", app)
+        return json.loads(done.stdout) if done.returncode == 0 else {"tasks": []}
+    jobs.wait_for(lambda: [t["state"] for t in status()["tasks"]] == ["DONE", "RUNNING"], "one has ended")
+    number = status()["tasks"][0]["agent"]
+    events = [json.loads(line) for line in jobs.run("events", "--json", app, check=0).stdout.splitlines()]
+    container = next(e["container"] for e in events if e["event"] == "agent" and e["agent"] == number)
+    kill_for_good([pid for pid in jobs.processes("ydl-node agent")
+                   if container in os.readlink(f"/proc/{pid}/cwd")])
+    jobs.wait_for(lambda: "container of worker:0 gone" in jobs.run("events", app, check=0).stdout,
+                  "its container is lost")
+    go.touch()
+    out, err = job.communicate(timeout=120)
+    assert job.returncode == 73, (out, err)
+    assert "the results of worker:0 were lost with its container" in err
+    assert status()["state"] == "SUCCEEDED"
+
+
 def staged(jobs):
     return [name for name in jobs.leftovers(0) if name.startswith("hdfs ")]
 

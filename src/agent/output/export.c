@@ -19,10 +19,12 @@
 #include "base/path.h"
 #include "loop/work.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define STUCK_MS 120000
 #define HURRY_MS 20000 /* when our container is gone already */
@@ -174,6 +176,37 @@ static void save_result_of(struct export *x, const struct agent_task *t, const c
         return;
     if (finish_blame(x->agent, FAIL_FILES, &err) == FAIL_NODE)
         export_failed(x, s, &err);
+}
+
+/* An empty directory is no result. */
+static bool has_any(const char *path)
+{
+    AUTO(dir) DIR *dir = opendir(path);
+    const struct dirent *one;
+
+    if (!dir)
+        return access(path, F_OK) == 0;
+    while ((one = readdir(dir)) != NULL)
+        if (!str_eq(one->d_name, ".") && !str_eq(one->d_name, ".."))
+            return true;
+    return false;
+}
+
+bool export_has_results(const struct agent_task *t)
+{
+    const struct agent *a = t->agent;
+    bool found = false;
+
+    for (size_t i = 0; i < a->facts->n_results && !found; i++) {
+        const char *from = a->facts->results[i]->from;
+        AUTO_FREE char *path = NULL;
+
+        if (*from == '/' || (!*from && !t->prep.out))
+            continue; /* all tasks' together, or none */
+        path = *from ? path_join(t->prep.work, from) : strdup(t->prep.out);
+        found = path && has_any(path);
+    }
+    return found;
 }
 
 static void save_result(struct export *x, const Agent__Result *m)

@@ -5,6 +5,7 @@
 #include "agent/tasks/finish.h"
 #include "agent/agent_private.h"
 #include "agent/link/agent_report.h"
+#include "agent/output/export.h"
 #include "agent/output/last_lines.h"
 #include "agent/output/output_files.h"
 #include "agent/output/output_follow.h"
@@ -210,6 +211,7 @@ void finish_task(struct agent_task *t)
     struct agent *a = t->agent;
 
     finish_fill(t, &end);
+    end.results = t->process.status == 0 && export_has_results(t);
     end.lived_ms =
         t->process.ended > t->process.started ? t->process.ended - t->process.started : 1;
     finish_tell(t, end);

@@ -414,3 +414,19 @@ void engine_outcome(const struct engine *e, struct outcome *ret)
     ret->lines = f->lines;
     ret->hint = failure_hint(f->cls, f->code, f->signal);
 }
+
+/* ---- results ---- */
+
+void engine_on_saved(struct engine *e, uint32_t agent)
+{
+    for (uint32_t i = 0; i < e->n_units; i++)
+        if (e->units[i].t.agent == agent && task_has_ended(e->units[i].t.state))
+            e->units[i].t.results = false;
+}
+
+bool engine_lost_results(const struct engine *e, uint32_t task)
+{
+    const struct unit *u = &e->units[task];
+
+    return u->t.results && u->t.state == TASK_DONE && u->homeless;
+}

@@ -69,6 +69,7 @@ struct task {
     uint16_t n_ports;
     bool ready;    /* passed its readiness check while RUNNING */
     bool stopping; /* we asked it to end: how it ends is no failure */
+    bool results;  /* it left some where it ran, and its agent has not said that they are saved */
     int64_t since; /* when it came into this state */
     int pid;
     int code;             /* exit code as a shell shows it, once it ended */
@@ -135,12 +136,17 @@ struct engine_end {
     int signal;          /* 0: none */
     int64_t when;
     int64_t lived;     /* ms from its start to its end, by no clock of the day; 0: not known */
+    bool results;      /* it left some where it ran */
     bool asked;        /* its agent had told it to end before it did, whatever the two clocks say */
     const char *text;  /* a sentence about it, or NULL; borrowed */
     const char *lines; /* its last output lines, or NULL; borrowed */
 };
 int engine_on_ended(struct engine *e, uint32_t task, const struct engine_end *end, int64_t now,
                     struct err *err);
+/* The agent has saved what its tasks left. */
+void engine_on_saved(struct engine *e, uint32_t agent);
+/* Has the task done its work, and are its results gone with its container? */
+bool engine_lost_results(const struct engine *e, uint32_t task);
 /* A container is gone with everything in it. `cls`: FAIL_NODE, FAIL_PREEMPTED, FAIL_PERSON,
  * FAIL_MEMORY, or FAIL_START, FAIL_FILES, FAIL_DISK (the agent itself could not be started). While
  * nothing of the user's has ever run another one is asked for whatever the restart policy says. */

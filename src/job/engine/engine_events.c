@@ -268,6 +268,8 @@ void say_task(struct engine *e, const struct unit *u, int64_t now)
         event_str(&ev, "class", fail_key(t->fail));
         if (t->stopping)
             event_bool(&ev, "stopped", 1);
+        if (t->results)
+            event_bool(&ev, "results", 1);
     }
     engine_events_end(e, &ev);
 }

@@ -359,8 +359,7 @@ static void engine_fail_follow(struct engine *e, struct unit *u, const struct tr
         engine_fail_judge(e, u, t, now);
 }
 
-/* The agent's clock of the day may be set, or be another than ours: it cannot have lived for longer
- * than since we heard of its start. */
+/* Clocks of the day may differ: it cannot have lived for longer than we know of its start. */
 static int64_t lived(const struct unit *u, const struct failure *f, int64_t now)
 {
     int64_t ms = f->lived > 0 ? f->lived : f->when - u->started;
@@ -412,6 +411,7 @@ int engine_on_ended(struct engine *e, uint32_t task, const struct engine_end *en
     f = failure_of(u, end);
     if (end->asked && u->t.stopping && f.when < u->stopped)
         f.when = u->stopped; /* two clocks, or the same one read twice within a millisecond */
+    u->t.results = end->results;
     return end_unit(e, u, &t, now, err);
 }
 

@@ -227,6 +227,13 @@ static void restore_again(struct engine *e, struct unit *u, int64_t t)
     again_stop(e, u, e->grace, t);
 }
 
+static void engine_restore_on_agent(struct engine *e, const json_t *v, int64_t t)
+{
+    (void)t;
+    if (str_eq(restore_text(v, "state"), "saved"))
+        engine_on_saved(e, restore_u32(v, "agent", ENGINE_NO_AGENT));
+}
+
 static void engine_restore_on_request(struct engine *e, const json_t *v, int64_t t)
 {
     const char *what = restore_text(v, "what");
@@ -257,6 +264,7 @@ static void (*const readers[EVENT_KINDS_])(struct engine *e, const json_t *v, in
     [EVENT_RESTART] = engine_restore_on_restart,
     [EVENT_REQUEST] = engine_restore_on_request,
     [EVENT_END] = engine_restore_on_end,
+    [EVENT_AGENT] = engine_restore_on_agent,
     [EVENT_TASK] = restore_task,
     [EVENT_READY] = restore_ready,
     [EVENT_PROGRESS] = restore_progress,

@@ -73,7 +73,7 @@ static void to_preparing(struct engine *e, struct unit *u, const json_t *v, int6
     timer_set(e, TIMER_RESTART, u, NEVER);
     unit_over(e, u, false);
     unit_kept(e, u, false);
-    u->t.stopping = u->again = false;
+    u->t.stopping = u->t.results = u->again = false;
     u->t.pid = u->t.code = 0;
     u->t.fail = FAIL_NONE;
     unit_set(e, u, TASK_PREPARING, t);
@@ -99,7 +99,7 @@ static void to_running(struct engine *e, struct unit *u, const json_t *v, int64_
     if (!unit_live(u)) { /* its agent had it, and no record did */
         unit_over(e, u, false);
         unit_kept(e, u, false);
-        u->t.stopping = u->again = u->homeless = false;
+        u->t.stopping = u->t.results = u->again = u->homeless = false;
         u->t.agent = e->slots[u->t.slot].agent;
         u->t.code = 0;
         u->t.fail = FAIL_NONE;
@@ -126,6 +126,7 @@ static void to_ended(struct engine *e, struct unit *u, const json_t *v, int64_t 
     timer_set(e, TIMER_STOP, u, NEVER);
     u->t.code = (int)json_int_or(v, "code", 0);
     u->t.fail = FAIL_NONE;
+    u->t.results = json_is_true(json_object_get(v, "results"));
     if (cls)
         (void)fail_from_key(cls, &u->t.fail);
     unit_set(e, u, next, t);

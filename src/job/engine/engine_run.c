@@ -7,7 +7,7 @@ void run_prepare(struct engine *e, struct unit *u, enum task_event ev, int64_t n
 {
     unit_over(e, u, false);
     unit_kept(e, u, false);
-    u->t.stopping = u->again = false;
+    u->t.stopping = u->t.results = u->again = false;
     u->t.attempt = u->starts;
     u->t.generation = e->generation;
     u->t.pid = u->t.code = 0;

@@ -96,6 +96,7 @@ static const char *task_differs(const struct task *a, const struct task *b)
     DIFFERS(pid);
     DIFFERS(code);
     DIFFERS(fail);
+    DIFFERS(results);
     return memcmp(a->port, b->port, b->n_ports * sizeof(*a->port)) ? "port" : NULL;
 }
 

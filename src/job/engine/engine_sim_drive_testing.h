@@ -71,6 +71,7 @@ static void exec(struct sim *w, uint32_t id)
     struct sim_task *k = &w->tasks[id];
     struct engine_end end = sim_fate(w);
 
+    end.results = chance(w, 50);
     if (!w->calm && chance(w, w->trouble / 6)) {
         tell_end(w, id, &(struct engine_end){ .cls = bad[draw(w, COUNT_OF(bad))], .code = 126 });
         return;

@@ -54,6 +54,7 @@ static const struct summary_field summary_task[] = {
     { "code",       SUMMARY_INT,    offsetof(struct unit, t.code) },
     { "ready",      SUMMARY_BOOL,   offsetof(struct unit, t.ready) },
     { "stopped",    SUMMARY_BOOL,   offsetof(struct unit, t.stopping) },
+    { "results",    SUMMARY_BOOL,   offsetof(struct unit, t.results) },
     { "since",      SUMMARY_NUMBER, offsetof(struct unit, t.since) },
     { "step",       SUMMARY_NUMBER, offsetof(struct unit, t.step) },
     { "total",      SUMMARY_NUMBER, offsetof(struct unit, t.total) },

@@ -47,7 +47,7 @@ static int drive_call(struct server *s, struct grpc_call *c, struct server_reque
     if (step == EXCHANGE_RUN)
         server_run_model(q, &x, deadline);
     metrics_answer(&s->metrics, server_operation(x.op), server_status_of(x.answer.code));
-    histogram_add(&s->metrics.request, (double)((int64_t)uv_hrtime() - began) / 1e9);
+    metrics_count(&s->metrics.request, (double)((int64_t)uv_hrtime() - began) / 1e9);
     return answer_call(c, &x, err);
 }
 

@@ -1,0 +1,56 @@
+/* kv_effects.c - what requests to the job's key-value store do outside of it: progress and new
+ * sizes are the engine's, answers and changes go to whoever keeps a copy of the store. */
+#include "master/master_private.h"
+
+static void kv_effects_on_progress(void *user, uint32_t task, int64_t step, int64_t total,
+                                   const char *metrics)
+{
+    struct master *m = user;
+
+    engine_on_progress(m->engine, task, step, total, metrics, master_now(m));
+    master_wake(m);
+}
+
+/* A task may change its own job: whoever reaches its socket is its user. */
+static int kv_effects_on_scale(void *user, uint32_t task, const char *role, unsigned count,
+                               struct err *err)
+{
+    struct master *m = user;
+    char name[ENGINE_NAME_MAX];
+    int r = engine_scale(m->engine, role, count, engine_task_name(m->engine, task, name),
+                         master_now(m), err);
+
+    master_wake(m);
+    return r;
+}
+
+static void kv_effects_on_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words,
+                                size_t n)
+{
+    const struct master *m = user;
+
+    m->ops->copy->reply(user, task, id, words, n);
+}
+
+static void kv_effects_on_change(void *user, const struct kv_change *c)
+{
+    const struct master *m = user;
+
+    m->ops->copy->change(user, c);
+}
+
+static unsigned on_role_size(void *user, uint32_t task)
+{
+    struct master *m = user;
+
+    return task == MASTER_API_TASK ? 1 : form_role_size(m, engine_task(m->engine, task));
+}
+
+const struct kv_events drive_kv_events = {
+    .on_reply = kv_effects_on_reply,
+    .on_progress = kv_effects_on_progress,
+    .on_role_size = on_role_size,
+    .on_scale = kv_effects_on_scale,
+    .on_change = kv_effects_on_change,
+    .on_late = barrier_late,
+};
