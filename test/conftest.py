@@ -16,6 +16,7 @@ Tests marked `full` belong to the long suite and run with --full only.
 
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -40,6 +41,9 @@ for _name in list(os.environ):
         del os.environ[_name]
 os.environ["LANG"] = "C.UTF-8"
 tempfile.tempdir = None  # somebody may have asked before TMPDIR was gone
+# A shell's job in the background has it ignored, and so would all that the tests start.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 patience.with_processes()
 
 

@@ -4,11 +4,12 @@
 #include "cmd/job/verbs.h"
 
 static const struct cli_verb *const verbs[] = {
-    &verb_cache,  &verb_cluster, &verb_completion, &verb_doctor,  &verb_events,
-    &verb_fs,     &verb_help,    &verb_kill,       &verb_list,    &verb_logs,
-    &verb_model,  &verb_pack,    &verb_plan,       &verb_restart, &verb_run,
-    &verb_scale,  &verb_spec,    &verb_status,     &verb_stop,    &verb_submit,
-    &verb_tokens, &verb_top,     &verb_version,    &verb_wait,    NULL,
+    &verb_cache, &verb_cluster, &verb_completion, &verb_doctor,  &verb_events,
+    &verb_fs,    &verb_help,    &verb_kill,       &verb_list,    &verb_logs,
+    &verb_model, &verb_pack,    &verb_plan,       &verb_predict, &verb_restart,
+    &verb_run,   &verb_scale,   &verb_serve,      &verb_spec,    &verb_status,
+    &verb_stop,  &verb_submit,  &verb_tokens,     &verb_top,     &verb_version,
+    &verb_wait,  NULL,
 };
 
 /* clang-format off */

@@ -7,7 +7,7 @@
 struct front;
 
 extern const struct cli_verb verb_cache, verb_cluster, verb_completion, verb_doctor, verb_fs,
-    verb_help, verb_model, verb_pack, verb_version;
+    verb_help, verb_model, verb_pack, verb_predict, verb_serve, verb_version;
 
 extern const struct cli_verb verb_node_agent, verb_node_init, verb_node_master; /* of ydl-node */
 

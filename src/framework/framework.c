@@ -3,14 +3,23 @@
 #include "framework/frameworks.h"
 
 const struct framework *const framework_table[] = {
-    &framework_dask,       &framework_deepspeed,
-    &framework_horovod,    &framework_jax,
-    &framework_lightgbm,   &framework_mpi,
-    &framework_mxnet,      &framework_none,
-    &framework_pytorch,    &framework_rabit,
-    &framework_ray,        &framework_slider,
-    &framework_tensorflow, &framework_tensorflow_flags,
-    &framework_xgboost,    NULL,
+    &framework_dask,
+    &framework_deepspeed,
+    &framework_horovod,
+    &framework_jax,
+    &framework_lightgbm,
+    &framework_mpi,
+    &framework_mxnet,
+    &framework_none,
+    &framework_pytorch,
+    &framework_rabit,
+    &framework_ray,
+    &framework_serve,
+    &framework_slider,
+    &framework_tensorflow,
+    &framework_tensorflow_flags,
+    &framework_xgboost,
+    NULL,
 };
 
 #define WORDS_MAX 128 /* names and aliases together */

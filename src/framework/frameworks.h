@@ -4,7 +4,7 @@
 
 extern const struct framework framework_dask, framework_deepspeed, framework_horovod, framework_jax,
     framework_lightgbm, framework_mpi, framework_mxnet, framework_none, framework_pytorch,
-    framework_rabit, framework_ray, framework_slider, framework_tensorflow,
+    framework_rabit, framework_ray, framework_serve, framework_slider, framework_tensorflow,
     framework_tensorflow_flags, framework_xgboost;
 
 /* ---- what some have in common ---- */

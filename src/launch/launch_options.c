@@ -164,6 +164,7 @@ const char options_frameworks[] =
     "pytorch\tPyTorch (torch.distributed) with torchrun's environment.\n"
     "rabit\tRabit programs, and XGBoost up to 2.0.\n"
     "ray\tA Ray cluster, and the job's command as its driver (experimental).\n"
+    "serve\tA deployment of models (see 'ydl serve').\n"
     "slider\tApplications made for Apache Slider (see 'slider').\n"
     "tensorflow\tTensorFlow 2 and estimators, by TF_CONFIG.\n"
     "tensorflow-flags\tTensorFlow 1 scripts with --ps_hosts, --worker_hosts, --job_name, --task_index.\n"

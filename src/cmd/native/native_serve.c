@@ -16,7 +16,7 @@ struct args {
     int64_t version, port, delay, deadline, grace, header, body, idle;
     uint64_t body_max, memory_max;
     unsigned cpus, instances, batch, queue, connections;
-    bool no_model;
+    bool no_model, late;
 };
 
 #define AT(field) offsetof(struct args, field)
@@ -37,6 +37,9 @@ static const struct cli_opt opts[] = {
       "the library that runs the model, or its directory", .group = CLI_WHAT },
     { "warmup",        0, CLI_TEXT,  AT(warmup),     NULL, "DIR",
       "requests to answer before it is ready", .fallback = "warmup/ beside the model",
+      .group = CLI_WHAT, .rare = true },
+    { "late",          0, CLI_FLAG,  AT(late),       NULL, NULL,
+      "listen only when it is ready: a balancer then sends nothing before",
       .group = CLI_WHAT, .rare = true },
     { "no-model",      0, CLI_FLAG,  AT(no_model),   NULL, NULL,
       "serve nothing: to try the rest", .group = CLI_WHAT, .rare = true },
@@ -168,6 +171,7 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
                                     .labels = &a->labels,
                                     .host = a->host,
                                     .port = (unsigned)a->port,
+                                    .late = a->late,
                                     .device = a->device,
                                     .cpus = cpus,
                                     .instances = a->instances,

@@ -9,8 +9,16 @@
 #include <unistd.h>
 
 static const struct cli_verb *const verbs[] = {
-    &verb_native_gateway, &verb_native_haproxy_child, &verb_help,    &verb_native_mxnet,
-    &verb_native_serve,   &verb_native_tensorflow,    &verb_version, NULL,
+    &verb_native_deployment,
+    &verb_native_gateway,
+    &verb_native_haproxy_child,
+    &verb_help,
+    &verb_native_mxnet,
+    &verb_native_replica,
+    &verb_native_serve,
+    &verb_native_tensorflow,
+    &verb_version,
+    NULL,
 };
 
 /* clang-format off */

@@ -3,8 +3,8 @@
 #include "cli/cli.h"
 #include "native/library_find.h"
 
-extern const struct cli_verb verb_native_gateway, verb_native_haproxy_child, verb_native_mxnet,
-    verb_native_serve, verb_native_tensorflow;
+extern const struct cli_verb verb_native_deployment, verb_native_gateway, verb_native_haproxy_child,
+    verb_native_mxnet, verb_native_replica, verb_native_serve, verb_native_tensorflow;
 extern const struct cli_program program_ydl_native;
 
 /* Finds a framework's library from what every verb is told: --lib, --fallback and the command that
@@ -20,3 +20,7 @@ int native_library(struct cli *c, const struct native_ask *ask, char **ret, stru
 
 /* "ydl-native: text" on standard error, unless -q was given. */
 void native_note(const struct cli *c, const char *text);
+
+/* `option`: --haproxy, or NULL. -ENOENT with a sentence that says how to install it. *ret is the
+ * caller's. */
+int native_haproxy_find(const char *option, char **ret, struct err *err);

@@ -69,13 +69,36 @@ static int open_dir(struct model_source *s, const char *path, struct err *err)
     return read_manifest(s, manifest, err);
 }
 
+/* The file of the model that a version of the registry names; else the path itself. *ret is the
+ * caller's. */
+static int find_entry(const char *path, char **ret, struct err *err)
+{
+    AUTO_FREE char *file = path_join(path, "MANIFEST.json");
+    AUTO_JSON *v = NULL;
+    const char *entry = NULL;
+    int r = 0;
+
+    if (file && access(file, F_OK) == 0)
+        r = json_parse_file(file, MANIFEST_MAX, &v, err);
+    if (r < 0)
+        return r;
+    entry = json_string_value(json_object_get(v, "entry"));
+    if (entry && (*entry == '/' || strstr(entry, "..")))
+        return err_set(err, -EINVAL, "'%s': its entry '%s' is outside of the version", file, entry);
+    *ret = entry ? str_printf("%s/model/%s", path, entry) : strdup(path);
+    return *ret ? 0 : err_oom(err);
+}
+
 int model_source_open(const char *path, struct model_source *ret, struct err *err)
 {
+    AUTO_FREE char *entry = NULL;
     struct stat st;
     int r;
 
     *ret = (struct model_source){ .version = 1 };
-    r = backend_locate(path, &ret->ops, &ret->path, err);
+    r = find_entry(path, &entry, err);
+    if (r == 0)
+        r = backend_locate(entry, &ret->ops, &ret->path, err);
     if (r < 0)
         return r;
     ret->name = name_of(path);

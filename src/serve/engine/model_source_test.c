@@ -24,6 +24,8 @@ static void names_come_from_the_manifest_or_the_path(void **state)
         { "file/cat.onnx", NULL, "cat", 1 },
         { "plain/model.onnx", NULL, "plain", 1 },
         { "reg", "{\"name\": \"resnet\", \"version\": 7}", "resnet", 7 },
+        { "named", "{\"name\": \"cat\", \"entry\": \"net.onnx\"}", "cat", 1 },
+        { "out", "{\"name\": \"cat\", \"entry\": \"../model/net.onnx\"}", NULL, 0 },
         { "bare", "{}", "bare", 1 },
         { "wrong", "{\"version\": 0}", NULL, 0 },
         { "broken", "{", NULL, 0 },
@@ -35,7 +37,8 @@ static void names_come_from_the_manifest_or_the_path(void **state)
     put(dir, "file/cat.onnx", "");
     put(dir, "plain/model.onnx", "");
     for (size_t i = 2; i < COUNT_OF(rows); i++) {
-        AUTO_FREE char *model = str_printf("%s/model/model.onnx", rows[i].open);
+        const char *entry = strstr(rows[i].manifest, "entry") ? "net" : "model";
+        AUTO_FREE char *model = str_printf("%s/model/%s.onnx", rows[i].open, entry);
         AUTO_FREE char *manifest = str_printf("%s/MANIFEST.json", rows[i].open);
 
         put(dir, model, "");

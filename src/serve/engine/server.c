@@ -245,6 +245,15 @@ static int server_open(struct server *s, struct loading *g, struct err *err)
     return 0;
 }
 
+static int server_open_port(struct server *s, struct err *err)
+{
+    int r = server_listen(s, err);
+
+    if (r == 0)
+        tell(s, s->o->on_listening, 0, 0);
+    return r;
+}
+
 /* From listening to draining. `g` is the caller's, because loading may go on when this returns. */
 static int server_live(struct server *s, struct loading *g, bool *ret_stuck, struct err *err)
 {
@@ -252,22 +261,23 @@ static int server_live(struct server *s, struct loading *g, bool *ret_stuck, str
     size_t warmed = 0;
     int r = server_open(s, g, err);
 
-    if (r == 0)
-        r = server_listen(s, err);
+    if (r == 0 && !(s->o->late && s->o->model))
+        r = server_open_port(s, err);
     if (r < 0)
         return r;
-    tell(s, s->o->on_listening, 0, 0);
     if (s->o->model) {
         r = server_load(s, g, err);
         *ret_stuck = !g->done;
         if (r == 0)
             r = server_prepare(s, &warmed, err);
+        if (r == 0 && !s->http)
+            r = server_open_port(s, err);
         if (r == 0)
             tell(s, s->o->on_ready, loop_now(s->loop) - start, warmed);
     }
     if (r == 0)
         r = server_wait(s);
-    if (r != -ECANCELED || *ret_stuck)
+    if (r != -ECANCELED || *ret_stuck || !s->http)
         return r;
     return server_drain(s, err);
 }

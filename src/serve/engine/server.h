@@ -29,6 +29,7 @@ struct server_options {
     const struct strs *labels;  /* aliases of the version */
     const char *host;           /* numeric */
     unsigned port;              /* 0: any */
+    bool late;                  /* it listens when it is ready, and not before */
     const char *device;         /* see struct backend_load */
     unsigned cpus, instances;   /* threads of the backend; runs at a time, at most as many */
     int64_t rows_max, delay_ms; /* of batches */

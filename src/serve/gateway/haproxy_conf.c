@@ -191,7 +191,7 @@ static int conf_backend(const struct haproxy_conf *c, const struct gateway_model
                    "hdr Retry-After 1 string \"{\\\"error\\\": \\\"No replica of %s, version "
                    "%lld, is ready.\\\"}\\n\" if { nbsrv eq 0 } !{ stopping }\n"
                    "    http-request deny deny_status 503 if { queue(%s) ge %u }\n",
-                   name, m->health, m->retry ? " empty-response" : "", m->name,
+                   name, m->health, m->retry ? " empty-response 503" : "", m->name,
                    (long long)v->number, name, m->queue);
     for (size_t i = 0; r == 0 && i < v->n; i++) {
         const struct gateway_replica *x = &v->replicas[i];

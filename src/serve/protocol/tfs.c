@@ -83,6 +83,9 @@ static int tfs_no_model(const struct exchange *x, int code, struct err *err)
     if (code == -ENODATA)
         return exchange_err(err, EXCHANGE_INVALID, "Unrecognized servable version label: %s",
                             x->label);
+    /* TensorFlow Serving says "not found" of these too, which a balancer would pass on. */
+    if (code == -EAGAIN && x->model->state < MODEL_AVAILABLE)
+        return exchange_err(err, EXCHANGE_UNAVAILABLE, "Servable is still loading: %s", x->name);
     if (x->version >= 0)
         return exchange_err(err, EXCHANGE_NOT_FOUND,
                             "Servable not found for request: Specific(%s, %lld)", x->name,

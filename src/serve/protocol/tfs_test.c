@@ -170,7 +170,7 @@ static const struct row routes[] = {
     { "POST", "/v1/models/Half:predict", "{}", 404, "{\"error\":\"Servable not found for request: Latest(Half)\"}" },
     { "POST", "/v1/models/..%2f..%2fetc:predict", "{}", 404, "{\"error\":\"Servable not found for request: Latest(../../etc)\"}" },
     { "POST", "/v1/models/half/versions/50:predict", "{}", 404, "{\"error\":\"Servable not found for request: Specific(half, 50)\"}" },
-    { "POST", "/v1/models/half/versions/3:predict", "{}", 404, "{\"error\":\"Servable not found for request: Specific(half, 3)\"}" },
+    { "POST", "/v1/models/half/versions/3:predict", "{}", 503, "{\"error\":\"Servable is still loading: half\"}" },
     { "POST", "/v1/models/half/labels/nope:predict", "{}", 400, "{\"error\":\"Unrecognized servable version label: nope\"}" },
 };
 

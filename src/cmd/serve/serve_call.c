@@ -1,0 +1,174 @@
+/* serve_call.c - a deployment is a job that runs, of the framework `serve`: found by its name among
+ * those, and asked through its gateway's port. See serve_call.h. */
+#include "cmd/serve/serve_call.h"
+#include "serve/deployment/deployment_plan.h"
+#include "terminal/format.h"
+#include "wire/http.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct serve_search {
+    const char *name;
+    char *id;
+};
+
+/* The first one, which is the newest. */
+static int serve_look_at(void *arg, struct client *c, struct err *err)
+{
+    struct serve_search *s = arg;
+    AUTO_JSON *status = NULL;
+    int r = s->id ? 0 : client_summary(c, &status, err);
+
+    if (r < 0 || s->id || !str_eq(format_text(status, "framework"), SERVE_FRAMEWORK) ||
+        (!str_eq(format_text(status, "name"), s->name) && !str_eq(client_id(c), s->name)))
+        return r;
+    s->id = strdup(client_id(c));
+    return s->id ? 0 : err_oom(err);
+}
+
+int serve_running(struct job_call *x, const char *name, char **ret, struct err *err)
+{
+    struct serve_search s = { .name = name };
+    int r = job_each(x, JOB_EACH_RUNNING, SIZE_MAX, serve_look_at, &s, err);
+
+    if (r < 0) {
+        free(s.id);
+        return r;
+    }
+    *ret = s.id;
+    return s.id != NULL;
+}
+
+int serve_find(struct job_call *x, json_t **ret_status, struct err *err)
+{
+    const char *name = x->cli->operands[0];
+    AUTO_FREE char *id = NULL;
+    int r = serve_running(x, name, &id, err);
+
+    if (r < 0)
+        return r;
+    if (r == 0) {
+        err_set(err, -ENOENT, "there is no deployment '%s'", name);
+        err_hint(err, "'ydl serve list' shows those there are");
+        return -ENOENT;
+    }
+    r = job_find(x, id, &x->client, err);
+    return r < 0 ? r : client_status(x->client, true, ret_status, err);
+}
+
+bool serve_url(const json_t *status, char out[SERVE_URL])
+{
+    const json_t *tasks = json_object_get(status, "tasks"), *t;
+    size_t i;
+
+    json_array_foreach(tasks, i, t)
+    {
+        json_int_t port = json_integer_value(json_array_get(json_object_get(t, "ports"), 0));
+        const char *host = json_string_value(json_object_get(t, "host"));
+
+        if (!str_eq(format_text(t, "role"), SERVE_GATEWAY) || !host || port <= 0)
+            continue;
+        (void)snprintf(out, SERVE_URL, strchr(host, ':') ? "http://[%s]:%d" : "http://%s:%d", host,
+                       (int)port);
+        return true;
+    }
+    return false;
+}
+
+json_t *serve_groups(const json_t *status)
+{
+    AUTO_JSON *groups = json_array();
+    const json_t *roles = json_object_get(status, "roles"), *role;
+    size_t i;
+
+    json_array_foreach(roles, i, role)
+    {
+        const char *name = format_text(role, "name");
+
+        if (groups && !str_eq(name, SERVE_GATEWAY) &&
+            json_array_append_new(groups, json_pack("{s:s, s:O}", "group", name, "count",
+                                                    json_object_get(role, "count"))) < 0)
+            return NULL;
+    }
+    return take(groups);
+}
+
+json_t *serve_report(struct job_call *x, int wait)
+{
+    AUTO_FREE char *target = str_printf("/v1/kv/" DEPLOYMENT_STATUS "?wait=%d", wait);
+    AUTO_BUF text = { .max = CLIENT_BODY_MAX };
+    json_t *v = NULL;
+
+    if (!target || client_get(x->client, target, &text, NULL) < 0 || text.len == 0)
+        return NULL;
+    (void)json_parse("the gateway's report", text.data, text.len, &v, NULL);
+    return v;
+}
+
+/* ---- asking a deployment ---- */
+
+/* "http://HOST:PORT" taken apart. */
+static int split_url(const char *url, char host[SERVE_URL], int *ret_port, struct err *err)
+{
+    const char *at = str_starts(url, "http://") ? url + strlen("http://") : NULL;
+    const char *colon = at ? strrchr(at, ':') : NULL;
+    size_t n = colon ? (size_t)(colon - at) : 0;
+    int64_t port = 0;
+
+    if (n == 0 || n >= SERVE_URL || str_to_i64(colon + 1, 1, 65535, &port) < 0)
+        return err_set(err, -EINVAL, "'%s' is not http://HOST:PORT", url);
+    if (at[0] == '[' && at[n - 1] == ']') {
+        at++;
+        n -= 2;
+    }
+    memcpy(host, at, n);
+    host[n] = '\0';
+    *ret_port = (int)port;
+    return 0;
+}
+
+static int read_answer(struct http_client *c, int64_t deadline, struct buf *ret, struct err *err)
+{
+    ssize_t n = 1;
+
+    while (n > 0) {
+        uint8_t *room;
+
+        if (buf_room(ret, 64 * KIB, &room) < 0)
+            return err_set(err, -E2BIG, "the answer is larger than %zu bytes", ret->max);
+        n = http_read(c, room, 64 * KIB, deadline, err);
+        if (n < 0)
+            return (int)n;
+        ret->len += (size_t)n;
+    }
+    return 0;
+}
+
+int serve_ask(struct loop *l, const struct serve_request *q, struct buf *ret, struct err *err)
+{
+    const struct http_request request = { .method = q->method,
+                                          .target = q->path,
+                                          .body = q->body,
+                                          .size = q->size,
+                                          .headers = q->headers };
+    int64_t deadline = loop_in(l, q->timeout);
+    AUTO(http_client) struct http_client *c = NULL;
+    struct http_answer answer = { 0 };
+    struct stream *stream = NULL;
+    struct sock *sock = NULL;
+    char host[SERVE_URL];
+    int port = 0, r = split_url(q->url, host, &port, err);
+
+    if (r == 0)
+        r = sock_connect(l, host, port, deadline, &sock, err);
+    if (r == 0)
+        r = stream_plain(sock, &stream, err);
+    if (r == 0)
+        r = http_client_new(l, stream, host, NULL, &c, err);
+    if (r == 0)
+        r = http_ask(c, &request, deadline, &answer, err);
+    if (r == 0)
+        r = read_answer(c, deadline, ret, err);
+    return r < 0 ? r : answer.status;
+}

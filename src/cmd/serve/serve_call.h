@@ -1,0 +1,34 @@
+/* serve_call.h - what the verbs of `ydl serve` share: deployments as jobs. Fibers only. */
+#pragma once
+#include "client/job_actions.h"
+
+#define SERVE_FRAMEWORK "serve"
+#define SERVE_GATEWAY "gateway"
+#define SERVE_URL 96
+
+extern const struct cli_verb verb_serve_deploy, verb_serve_list, verb_serve_scale,
+    verb_serve_status, verb_serve_stop;
+
+/* The id of the deployment with this name (or id) that runs, the caller's: 1; 0: there is none. */
+int serve_running(struct job_call *x, const char *name, char **ret, struct err *err);
+/* The one that the first operand names, in x->client, and its document with tasks: the caller's.
+ * -ENOENT. */
+int serve_find(struct job_call *x, json_t **ret_status, struct err *err);
+
+/* Where its gateway listens: "http://127.0.0.1:12000". False when nobody knows yet. */
+bool serve_url(const json_t *status, char out[SERVE_URL]);
+/* The groups of replicas: roles but the gateway. Each with {group, count}; the caller's. */
+json_t *serve_groups(const json_t *status);
+/* What the gateway last said of itself (doc/reference/gateway.md), or NULL; the caller's. It is
+ * waited for up to `wait` milliseconds, as it comes a moment after the first answer. */
+json_t *serve_report(struct job_call *x, int wait);
+
+/* A request to a deployment; the answer's body goes into `ret`. `keys` are headers, each with CRLF,
+ * or NULL. Returns the status, or a negative errno. */
+struct serve_request {
+    const char *method, *url, *path, *headers;
+    const void *body;
+    size_t size;
+    int64_t timeout;
+};
+int serve_ask(struct loop *l, const struct serve_request *q, struct buf *ret, struct err *err);

@@ -1,0 +1,31 @@
+/* serve_verb.c - `ydl serve`: deployments of models. */
+#include "cmd/serve/serve_call.h"
+#include "cmd/verbs.h"
+
+static const struct cli_verb *const subs[] = {
+    &verb_serve_deploy, &verb_serve_list, &verb_serve_scale,
+    &verb_serve_status, &verb_serve_stop, NULL,
+};
+
+/* clang-format off */
+const struct cli_verb verb_serve = {
+    .name = "serve", .summary = "serve models behind one address", .subs = subs,
+    .text = "Starts replicas of a model server and a gateway in front of them. A deployment is a "
+            "job: it goes on when this command has ended, a replica that dies is started again, "
+            "and 'ydl logs', 'ydl events' and 'ydl top' work on it, too.",
+    CLI_EXAMPLES({ "ydl serve deploy resnet --replicas 2", "serve the newest version of a model" },
+                 { "ydl predict resnet --file cat.json", "ask it" },
+                 { "ydl serve status resnet", "show its replicas" },
+                 { "ydl serve stop resnet", "end it" }),
+    CLI_SECTIONS(
+      { "MODELS",
+        "A model is named as in 'ydl model': NAME (its newest version), NAME:VERSION or NAME@ALIAS. "
+        "Formats that can be served so far: onnx, by ONNX Runtime." },
+      { "JSON OUTPUT",
+        "deploy\tname, job, url, model, version, replicas, and library: path, sha256.\n"
+        "list\tdeployments: name, job, state, url, replicas, created.\n"
+        "status\tname, job, state, url, groups (group, count), tasks, and gateway, what the "
+        "gateway says of versions and replicas.\n"
+        "scale, stop\tAs of 'ydl scale' and 'ydl stop'." }),
+};
+/* clang-format on */

@@ -1,0 +1,56 @@
+/* task_store.c - see task_store.h */
+#include "serve/deployment/task_store.h"
+
+#include <string.h>
+
+static int store_ask(struct line_client *c, const char **ret, struct err *err, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static int store_ask(struct line_client *c, const char **ret, struct err *err, const char *fmt, ...)
+{
+    AUTO_FREE char *line = NULL;
+    va_list ap;
+    int r;
+
+    va_start(ap, fmt);
+    line = str_vprintf(fmt, ap);
+    va_end(ap);
+    if (!line)
+        return err_oom(err);
+    r = line_client_ask(c, line, ret, err);
+    if (r == 0 && str_starts(*ret, "error "))
+        return err_set(err, -EPROTO, "the job's key-value store: %s", *ret + strlen("error "));
+    return r;
+}
+
+int task_store_put(struct line_client *c, const char *key, const char *value, struct err *err)
+{
+    const char *answer = NULL;
+
+    return store_ask(c, &answer, err, "put %s %s", key, value);
+}
+
+int task_store_get(struct line_client *c, const char *key, char **ret, struct err *err)
+{
+    const char *answer = NULL;
+    int r = store_ask(c, &answer, err, "get %s", key);
+
+    if (r < 0)
+        return r;
+    if (!str_starts(answer, "value "))
+        return 0;
+    *ret = strdup(answer + strlen("value "));
+    return *ret ? 1 : err_oom(err);
+}
+
+int task_store_list(struct line_client *c, const char *prefix, struct strs *ret, struct err *err)
+{
+    const char *answer = NULL;
+    int r = store_ask(c, &answer, err, "list %s", prefix);
+
+    if (r < 0)
+        return r;
+    if (!str_starts(answer, "keys"))
+        return 0;
+    return strs_split(ret, answer + strlen("keys"), " ") < 0 ? err_oom(err) : 0;
+}

@@ -1,0 +1,10 @@
+/* task_store.h - the job's key-value store, as a task sees it at YDL_SOCKET. Fibers only. */
+#pragma once
+#include "base/str.h"
+#include "serve/deployment/line_client.h"
+
+/* `value` is one line of text. */
+int task_store_put(struct line_client *c, const char *key, const char *value, struct err *err);
+/* 1 and *ret, the caller's; 0: there is no such key. */
+int task_store_get(struct line_client *c, const char *key, char **ret, struct err *err);
+int task_store_list(struct line_client *c, const char *prefix, struct strs *ret, struct err *err);
