@@ -74,7 +74,7 @@ static size_t count_next(const struct batcher *b, int64_t *ret_rows)
     if (!b->joins || q->own_rows < 0)
         return 1;
     for (q = q->next; q; q = q->next, n++) {
-        if (q->own_rows < 0 || *ret_rows + q->own_rows > b->o.rows_max ||
+        if (q->own_rows < 0 || q->own_rows > b->o.rows_max - *ret_rows ||
             !batch_alike(&b->first->in, &q->in))
             break;
         *ret_rows += q->own_rows;
@@ -256,7 +256,8 @@ int batcher_run(struct batcher *b, struct batch_request *q, int64_t deadline, st
 {
     int r = 0;
 
-    if (b->waiting >= b->o.waiting_max)
+    /* Those that idle threads are about to take do not wait. */
+    if (b->waiting >= b->o.waiting_max + runner_idle(b->runner))
         return err_set(err, -EAGAIN, "the queue is full: %zu requests wait", b->waiting);
     q->since_ns = batcher_now_ns();
     q->own_rows = b->joins ? batch_rows(b->o.signature, &q->in) : -1;
