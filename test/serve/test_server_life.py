@@ -103,6 +103,7 @@ def test_what_cannot_be_served_is_a_sentence_and_code_1(library, models, model, 
 
 @pytest.mark.parametrize("args", [
     (), ("a", "b"), ("--no-model", "a"), ("a", "--port", "70000"), ("a", "--batch", "0"),
+    ("a", "--max-memory", "0"),
     ("a", "--instances", "9", "--cpus", "2"), ("a", "--wonder")])
 def test_wrong_usage_is_code_2(library, args):
     assert run(library, *args).returncode == 2
