@@ -247,6 +247,36 @@ static int a_thread_without_work_makes_room_in_the_queue(void *arg)
     return 0;
 }
 
+static int who_would_wait_too_long_is_refused_at_once(void *arg)
+{
+    struct world *w = arg;
+    struct asked a[5] = { 0 };
+
+    start(w, &a[0], 0);
+    turn_until(w, one_inside);
+    assert_int_equal(fiber_sleep(w->loop, 50), 0); /* so long it takes, at least */
+    gate_set(&w->gate, true);
+    turn_until(w, nothing_runs);
+    gate_set(&w->gate, false);
+    a[2].deadline_ms = 40; /* the first to wait may */
+    a[3].deadline_ms = 40;
+    a[4].deadline_ms = 3600000;
+    for (int i = 1; i < 5; i++) {
+        start(w, &a[i], i);
+        while (i == 1 && atomic_load(&w->gate.inside) < 2)
+            assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    }
+    while (!a[2].answered)
+        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    gate_set(&w->gate, true);
+    assert_int_equal(group_wait(&w->fibers, NULL), 0);
+    assert_int_equal(a[1].result, 0);
+    assert_int_equal(a[2].result, -ETIMEDOUT);
+    assert_int_equal(a[3].result, -EAGAIN);
+    assert_int_equal(a[4].result, 0);
+    return 0;
+}
+
 static int rows_that_cannot_be_added_up_are_not_joined(void *arg)
 {
     struct world *w = arg;
@@ -360,6 +390,7 @@ CLAIM(a_bad_request_spoils_no_other, 0)
 CLAIM(outputs_that_are_not_rows_end_the_joining, 0)
 CLAIM(a_full_queue_refuses, 0)
 CLAIM(a_thread_without_work_makes_room_in_the_queue, 0)
+CLAIM(who_would_wait_too_long_is_refused_at_once, 0)
 CLAIM(rows_that_cannot_be_added_up_are_not_joined, 0)
 CLAIM(a_deadline_ends_the_wait_and_not_the_run, 0)
 CLAIM(a_delay_gathers_and_is_not_waited_for_by_a_full_batch, 60000)
@@ -372,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_outputs_that_are_not_rows_end_the_joining),
         cmocka_unit_test(test_a_full_queue_refuses),
         cmocka_unit_test(test_a_thread_without_work_makes_room_in_the_queue),
+        cmocka_unit_test(test_who_would_wait_too_long_is_refused_at_once),
         cmocka_unit_test(test_rows_that_cannot_be_added_up_are_not_joined),
         cmocka_unit_test(test_a_deadline_ends_the_wait_and_not_the_run),
         cmocka_unit_test(test_a_delay_gathers_and_is_not_waited_for_by_a_full_batch),
