@@ -64,8 +64,8 @@ int http_server_start(const struct http_server_options *o, struct http_server **
                       struct err *err);
 /* Before the end: no new connections, and those that are open end with the answer to their present
  * request, which says so (Connection: close). One without a request is still answered a last one
- * that comes within `idle_ms`. Waits for all of them: 0, -ETIMEDOUT at the deadline, -ECANCELED.
- * Fibers only, and not a handler. */
+ * that comes within `idle_ms`. Waits for all of them: 0, -ETIMEDOUT when requests are left at the
+ * deadline, -ECANCELED. Fibers only, and not a handler. */
 int http_server_drain(struct http_server *s, int64_t idle_ms, int64_t deadline);
 size_t http_server_open(const struct http_server *s); /* connections */
 /* Ends all connections (their handlers get -ECANCELED) and waits for their fibers. Not to be called

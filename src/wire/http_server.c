@@ -38,6 +38,7 @@ struct http_server {
     struct http_guest *guests;      /* the same */
     struct cond left;               /* one of them has gone */
     bool draining;
+    int64_t last_call; /* from then on nobody waits for a request: LOOP_NEVER, or draining */
 };
 
 /* ---- ends ---- */
@@ -134,9 +135,12 @@ static void answer_bad_head(struct http_call *c, int code, struct err *why)
 }
 
 /* The first bytes of a request: 1, or 0 when none came in time. */
-static bool request_comes(struct http_conn *conn, int64_t ms)
+static bool request_comes(struct http_server *s, struct http_conn *conn, int64_t ms)
 {
-    return http_conn_pending(conn) || http_conn_fill(conn, loop_in(conn->loop, ms), NULL) > 0;
+    int64_t deadline = loop_in(s->loop, ms);
+
+    deadline = deadline < s->last_call ? deadline : s->last_call;
+    return http_conn_pending(conn) || http_conn_fill(conn, deadline, NULL) > 0;
 }
 
 /* Returns whether another request may follow. */
@@ -233,14 +237,14 @@ static void http_server_serve(struct http_server *s, struct stream *stream)
     conn.headers = s->o.headers;
     conn.once = s->o.once || s->draining;
     guest_add(s, &guest);
-    r = request_comes(&conn, patience) ? speaks_http2(s, &conn) : -ENODATA;
+    r = request_comes(s, &conn, patience) ? speaks_http2(s, &conn) : -ENODATA;
     guest.busy = r >= 0;
     if (r > 0) /* which ends when it has drained by itself */
         s->o.http2(s->o.http2_user, take(conn.stream), conn.raw.data, conn.raw.len);
     while (r == 0 && guest.busy && serve_request(s, &conn)) {
         guest.busy = false;
         patience = s->limits.idle_ms;
-        guest.busy = request_comes(&conn, patience);
+        guest.busy = request_comes(s, &conn, patience);
     }
     http_conn_done(&conn);
     guest_remove(s, &guest);
@@ -332,6 +336,7 @@ int http_server_start(const struct http_server_options *o, struct http_server **
     s->tls = o->tls;
     s->o = *o;
     s->limits = o->limits;
+    s->last_call = LOOP_NEVER;
     http_limits_fill(&s->limits);
     if (o->key && !o->tls)
         r = stream_tls_new(o->key, true, &s->tls, err);
@@ -357,26 +362,35 @@ static void drain_idle(struct http_server *s)
             fiber_cancel(g->fiber);
 }
 
+static bool any_busy(const struct http_server *s)
+{
+    for (const struct http_guest *g = s->guests; g; g = g->next)
+        if (g->busy)
+            return true;
+    return false;
+}
+
 int http_server_drain(struct http_server *s, int64_t idle_ms, int64_t deadline)
 {
     int64_t idle_until = loop_in(s->loop, idle_ms);
+    bool called = false; /* those without a request were sent away */
     int r = 0;
 
     s->draining = true;
+    s->last_call = idle_until < deadline ? idle_until : deadline;
     admission_stop(s->admission);
+    (void)fiber_yield(s->loop); /* who was let in this very turn has not come in yet */
     for (struct http_guest *g = s->guests; g; g = g->next)
         g->conn->once = true;
     while (s->open > 0 && r == 0) {
-        bool idle = idle_until < deadline;
-
-        r = cond_wait(s->loop, &s->left, idle ? idle_until : deadline);
-        if (r == -ETIMEDOUT && idle) {
-            idle_until = INT64_MAX;
+        r = cond_wait(s->loop, &s->left, called ? deadline : s->last_call);
+        if (r == -ETIMEDOUT && !called) {
+            called = true;
             drain_idle(s);
             r = 0;
         }
     }
-    return s->open > 0 ? r : 0;
+    return r == -ETIMEDOUT && !any_busy(s) ? 0 : s->open > 0 ? r : 0;
 }
 
 size_t http_server_open(const struct http_server *s)

@@ -206,18 +206,6 @@ static void who_may_not_ask_is_turned_away(void **state)
     assert_int_equal(w.requests, 0);
 }
 
-/* A connection that was let in, for it has asked something. */
-static struct sock *connect_and_ask(struct http_world *w)
-{
-    static const char ask[] = "GET /hello HTTP/1.1\r\nHost: h\r\n\r\n";
-    struct sock *s = http_world_connect(w);
-    char c;
-
-    assert_int_equal(sock_write(s, ask, strlen(ask), loop_in(w->loop, TEST_MS)), 0);
-    assert_int_equal(sock_read(s, &c, 1, loop_in(w->loop, TEST_MS)), 1);
-    return s;
-}
-
 static bool is_free(struct http_world *w)
 {
     AUTO_FREE char *got = http_world_ask(w, "GET /hello HTTP/1.1\r\n" CLOSE "\r\n");
@@ -230,7 +218,7 @@ static int one_too_many(void *arg)
     static const struct row busy = { "GET /hello HTTP/1.1\r\nHost: h\r\n\r\n",
                                      "HTTP/1.1 503 Service Unavailable\r\n*" };
     struct http_world *w = arg;
-    struct sock *a = connect_and_ask(w), *b = connect_and_ask(w);
+    struct sock *a = http_world_guest(w), *b = http_world_guest(w);
 
     expect(w, &busy);
     sock_close(a);
@@ -331,82 +319,6 @@ static void stopping_cancels_handlers_and_waits_for_them(void **state)
     http_world_run(&w, stop_while_busy);
 }
 
-static int drain_now(void *arg, struct err *err)
-{
-    struct http_world *w = arg;
-
-    (void)err;
-    return http_server_drain(w->server, 1, loop_in(w->loop, TEST_MS));
-}
-
-/* What there is up to the end. */
-static void expect_last(struct http_world *w, struct sock *s, const char *text)
-{
-    char answer[512] = "";
-    size_t n = 0;
-    ssize_t r;
-
-    while ((r = sock_read(s, answer + n, sizeof(answer) - 1 - n, loop_in(w->loop, TEST_MS))) > 0)
-        n += (size_t)r;
-    assert_int_equal(r, 0);
-    assert_non_null(strstr(answer, text));
-}
-
-static int drain_while_busy(void *arg)
-{
-    static const char ask[] = "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n";
-    struct http_world *w = arg;
-    struct sock *idle = connect_and_ask(w), *busy = http_world_connect(w), *late = NULL;
-    struct group g;
-
-    group_init(&g, w->loop, 0);
-    assert_int_equal(sock_write(busy, ask, strlen(ask), loop_in(w->loop, TEST_MS)), 0);
-    while (w->requests < 2)
-        assert_int_equal(fiber_sleep(w->loop, 1), 0);
-    assert_int_equal(group_go(&g, drain_now, w, NULL), 0);
-    expect_last(w, idle, "hello");
-    assert_int_equal(
-        sock_connect(w->loop, "127.0.0.1", w->port, loop_in(w->loop, TEST_MS), &late, NULL),
-        -ECONNREFUSED);
-    assert_int_equal(http_server_open(w->server), 1);
-    assert_int_equal(sock_write(busy, "hi", 2, loop_in(w->loop, TEST_MS)), 0);
-    expect_last(w, busy, "Connection: close\r\n");
-    assert_int_equal(group_wait(&g, NULL), 0);
-    sock_close(idle);
-    sock_close(busy);
-    return 0;
-}
-
-static void draining_answers_what_has_begun_and_lets_nobody_in(void **state)
-{
-    struct http_world w = { 0 };
-
-    (void)state;
-    http_world_run(&w, drain_while_busy);
-}
-
-static int drain_too_short(void *arg)
-{
-    struct http_world *w = arg;
-    struct sock *busy = http_world_connect(w);
-    static const char ask[] = "GET /never HTTP/1.1\r\nHost: h\r\n\r\n";
-
-    assert_int_equal(sock_write(busy, ask, strlen(ask), loop_in(w->loop, TEST_MS)), 0);
-    http_world_await(w, &w->requests);
-    assert_int_equal(http_server_drain(w->server, 1, loop_in(w->loop, 20)), -ETIMEDOUT);
-    assert_int_equal(http_server_open(w->server), 1);
-    sock_close(busy);
-    return 0;
-}
-
-static void draining_ends_at_its_deadline(void **state)
-{
-    struct http_world w = { 0 };
-
-    (void)state;
-    http_world_run(&w, drain_too_short);
-}
-
 static int leave(void *arg)
 {
     struct http_world *w = arg;
@@ -433,8 +345,6 @@ static void a_handler_sees_that_its_client_has_gone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(draining_answers_what_has_begun_and_lets_nobody_in),
-        cmocka_unit_test(draining_ends_at_its_deadline),
         cmocka_unit_test(answers_are_what_they_should_be_to_the_byte),
         cmocka_unit_test(what_cannot_be_done_is_answered_with_the_status_that_fits),
         cmocka_unit_test(requests_sent_ahead_are_answered_in_their_order),

@@ -225,6 +225,17 @@ struct sock *http_world_connect(struct http_world *w)
     return s;
 }
 
+struct sock *http_world_guest(struct http_world *w)
+{
+    static const char ask[] = "GET /hello HTTP/1.1\r\nHost: h\r\n\r\n";
+    struct sock *s = http_world_connect(w);
+    char c;
+
+    assert_int_equal(sock_write(s, ask, strlen(ask), loop_in(w->loop, TEST_MS)), 0);
+    assert_int_equal(sock_read(s, &c, 1, loop_in(w->loop, TEST_MS)), 1);
+    return s;
+}
+
 char *http_world_ask(struct http_world *w, const char *request)
 {
     AUTO_BUF b = { .max = ANSWER_MAX };

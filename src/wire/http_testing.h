@@ -29,6 +29,8 @@ void http_world_run(struct http_world *w, int (*fn)(void *w));
 void http_world_await(struct http_world *w, const unsigned *counter);
 /* A plain connection to it; the caller's: sock_close(). */
 struct sock *http_world_connect(struct http_world *w);
+/* The same, let in: it has asked for /hello, and the first byte of its answer was read. */
+struct sock *http_world_guest(struct http_world *w);
 /* Sends `request` on a new connection and reads up to its end. The answer is the caller's. */
 char *http_world_ask(struct http_world *w, const char *request);
 /* A client of it; the caller's: http_client_free(). */

@@ -28,7 +28,8 @@ class Server:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
         self.said, self.errors = [], []
-        threading.Thread(target=self._read_errors, daemon=True).start()
+        self._reader = threading.Thread(target=self._read_errors, daemon=True)
+        self._reader.start()
         self.listening = self._event("listening")
         self.port = int(self.listening["url"].rsplit(":", 1)[1])
         self.ready = self._event("ready") if ready else None
@@ -43,7 +44,13 @@ class Server:
             if line.startswith("{") and json.loads(line)["event"] == name:
                 return json.loads(line)
         raise AssertionError(f"it ended with {self.process.wait(60)} before '{name}': "
-                             f"{''.join(self.said)} {''.join(self.errors)}")
+                             f"{''.join(self.said)} {self.complaints()}")
+
+    def complaints(self) -> str:
+        """All that it wrote to its standard error, once it has ended."""
+        self.process.wait(60)
+        self._reader.join(60)
+        return "".join(self.errors)
 
     def connect(self) -> http.client.HTTPConnection:
         """A connection of its own, for several requests."""

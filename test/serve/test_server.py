@@ -223,6 +223,12 @@ def test_a_result_that_came_too_late_is_thrown_away(serve):
     assert server.metric("ydl_serve_request_memory_bytes") == 0
 
 
+def test_a_body_that_memory_never_has_room_for_is_not_told_to_come_again(serve):
+    server = serve("small", "--max-memory", "100k", "--max-body", "200k")
+    padded = infer("x", [1, 2, 3, 4], [1, 4]) | {"parameters": {"pad": "x" * 150_000}}
+    assert server.post("/v2/models/small/infer", padded).status == 413
+
+
 def test_memory_of_requests_is_counted_until_they_are_gone(serve):
     """What runs after its client was answered still has its body."""
     server = serve("slow", "--deadline", "300ms", "--max-memory", "250k", "--max-body", "200k")

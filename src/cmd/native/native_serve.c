@@ -163,8 +163,8 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
         return cli_bad(err, "--instances: at most --cpus, which is %u", cpus);
     if (a->instances == 0 || a->batch == 0 || a->queue == 0 || a->connections == 0)
         return cli_bad(err, "--instances, --batch, --queue and --connections: 1 or more");
-    if (a->deadline <= 0 || a->body_max == 0)
-        return cli_bad(err, "--deadline and --max-body: more than 0");
+    if (a->deadline <= 0 || a->body_max == 0 || a->memory_max == 0)
+        return cli_bad(err, "--deadline, --max-body and --max-memory: more than 0");
     s->o = (struct server_options){ .model = c->n_operands ? c->operands[0] : NULL,
                                     .name = a->name,
                                     .version = a->version,
@@ -193,6 +193,8 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
                                     .on_listening = native_serve_on_listening,
                                     .on_ready = native_serve_on_ready,
                                     .user = s };
+    if (a->body_max > a->memory_max) /* there will never be room: it is not told to come again */
+        s->o.body_max = a->memory_max;
     return 0;
 }
 

@@ -13,6 +13,7 @@ struct batcher {
     struct runner *runner;
     struct batch_request *first, *last;
     size_t waiting;
+    double request_ns; /* what one took of a thread lately */
     bool joins;
     uv_prepare_t turn; /* active while something waits */
     uv_timer_t delay;
@@ -74,7 +75,7 @@ static size_t count_next(const struct batcher *b, int64_t *ret_rows)
     if (!b->joins || q->own_rows < 0)
         return 1;
     for (q = q->next; q; q = q->next, n++) {
-        if (q->own_rows < 0 || *ret_rows + q->own_rows > b->o.rows_max ||
+        if (q->own_rows < 0 || q->own_rows > b->o.rows_max - *ret_rows ||
             !batch_alike(&b->first->in, &q->in))
             break;
         *ret_rows += q->own_rows;
@@ -93,11 +94,20 @@ static void request_ended(struct batch *b, struct batch_request *q)
     (void)batch_request_unref(q);
 }
 
+/* The last ones count most. */
+static void learn(struct batcher *of, const struct batch *b)
+{
+    double ns = (double)(b->ended_ns - b->began_ns) / (double)b->n;
+
+    of->request_ns += of->request_ns > 0 ? (ns - of->request_ns) / 8 : ns;
+}
+
 static void batch_done(struct runner_task *t)
 {
     struct batch *b = (struct batch *)t;
     struct batcher *of = b->of;
 
+    learn(of, b);
     if (b->apart)
         of->joins = false;
     if (of->o.on_batch)
@@ -252,12 +262,29 @@ static int give_up(struct batcher *b, struct batch_request *q, int code, struct 
     return err_set(err, code, "the server ends");
 }
 
+/* Behind those that wait and one that runs, would it be answered in three quarters of its time? The
+ * first in the queue is always let in, so that what is known of the model can change. */
+static bool in_time(const struct batcher *b, int64_t deadline)
+{
+    double ms = b->request_ns / 1e6 * (double)(b->waiting + 2) / b->o.threads;
+
+    return b->waiting == 0 || deadline == LOOP_NEVER ||
+           ms <= 0.75 * (double)(deadline - loop_now(b->o.loop));
+}
+
 int batcher_run(struct batcher *b, struct batch_request *q, int64_t deadline, struct err *err)
 {
     int r = 0;
 
-    if (b->waiting >= b->o.waiting_max)
+    /* Those that idle threads are about to take do not wait. */
+    if (b->waiting >= b->o.waiting_max + runner_idle(b->runner))
         return err_set(err, -EAGAIN, "the queue is full: %zu requests wait", b->waiting);
+    if (!in_time(b, deadline))
+        return err_set(
+            err, -EAGAIN,
+            "the queue is too long: behind the %zu requests that wait, the request's time "
+            "would be over",
+            b->waiting);
     q->since_ns = batcher_now_ns();
     q->own_rows = b->joins ? batch_rows(b->o.signature, &q->in) : -1;
     queue_add(b, q);

@@ -1,12 +1,15 @@
 /* batcher.h - requests wait here for the model, and go to it several at a time.
  *
  *     new ──batcher_run()──► waiting ──a thread is free──► running ──► ended
- *      │  full: -EAGAIN         │ deadline: -ETIMEDOUT        │ deadline: -ETIMEDOUT, but the model
+ *      │ too many: -EAGAIN      │ deadline: -ETIMEDOUT        │ deadline: -ETIMEDOUT, but the model
  *      ▼                        ▼                             ▼ goes on: its result is dropped
  *
  * Requests are joined along the first dimension of their tensors when the model takes any size
  * there and their other dimensions are equal. Joined or not, each gets its own result: when a
  * joined run fails, its requests are run one by one, so that a bad one spoils no other.
+ *
+ * Too many are those that the queue has no place for, and those whose turn would come too late: a
+ * queue in which everybody waits until shortly before the deadline answers nobody in time.
  *
  * Nothing is waited for as long as the model is free, unless a delay is asked for: while it is
  * busy, what comes in is the next batch. Loop thread only. */
@@ -62,7 +65,7 @@ void batch_request_init(struct batch_request *q, void (*free_it)(struct batch_re
 /* Gives a reference back. NULL is fine; always NULL. */
 struct batch_request *batch_request_unref(struct batch_request *q);
 
-/* Runs it and waits: 0 with q->out, or what the backend says; -EAGAIN when the queue is full,
+/* Runs it and waits: 0 with q->out, or what the backend says; -EAGAIN when too many wait,
  * -ETIMEDOUT at the deadline, -ECANCELED; with a sentence. q->in is used up. Fibers only. */
 int batcher_run(struct batcher *b, struct batch_request *q, int64_t deadline, struct err *err);
 

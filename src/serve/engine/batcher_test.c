@@ -58,6 +58,8 @@ static int gate_run(void *model, const struct tensors *in, struct tensors *ret, 
         pthread_cond_wait(&g->changed, &g->lock);
     pthread_mutex_unlock(&g->lock);
     g->rows[atomic_fetch_add(&g->runs, 1)] = x->dims[0];
+    if (x->count == 0)
+        return err_set(err, -EINVAL, "nothing");
     for (int64_t i = 0; i < x->dims[0]; i++)
         if (((const int32_t *)(const void *)x->data)[i] < 0)
             return err_set(err, -EINVAL, "a negative number");
@@ -79,6 +81,7 @@ struct asked {
     struct batch_request q; /* first */
     struct world *w;
     int32_t value;
+    int64_t empty;       /* so many rows without anything in them; 0: one with the value */
     int64_t deadline_ms; /* 0: never */
     int result;
     bool answered;
@@ -95,7 +98,7 @@ static void asked_free(struct batch_request *q)
 static int ask(void *arg, struct err *err)
 {
     struct asked *a = arg;
-    const int64_t dims[] = { 1, 1 };
+    const int64_t dims[] = { a->empty ? a->empty : 1, a->empty ? 0 : 1 };
     struct tensor *t = NULL;
     void *to = NULL;
 
@@ -104,7 +107,8 @@ static int ask(void *arg, struct err *err)
     assert_int_equal(tensors_add(&a->q.in, &t, NULL), 0);
     assert_int_equal(tensor_init(t, "x", TENSOR_INT32, dims, 2, NULL), 0);
     assert_int_equal(tensor_alloc(t, &to, NULL), 0);
-    *(int32_t *)to = a->value;
+    if (!a->empty)
+        *(int32_t *)to = a->value;
     a->result =
         batcher_run(a->w->batcher, &a->q,
                     a->deadline_ms ? loop_in(a->w->loop, a->deadline_ms) : LOOP_NEVER, NULL);
@@ -117,7 +121,8 @@ static int ask(void *arg, struct err *err)
 
 static void start(struct world *w, struct asked *a, int32_t value)
 {
-    *a = (struct asked){ .w = w, .value = value, .deadline_ms = a->deadline_ms };
+    a->w = w;
+    a->value = value;
     assert_int_equal(group_go(&w->fibers, ask, a, NULL), 0);
 }
 
@@ -225,6 +230,75 @@ static int a_full_queue_refuses(void *arg)
     return 0;
 }
 
+/* They come before the thread has taken any. */
+static int a_thread_without_work_makes_room_in_the_queue(void *arg)
+{
+    struct world *w = arg;
+    struct asked a[10] = { 0 };
+
+    for (int i = 0; i < 10; i++)
+        start(w, &a[i], i);
+    while (!a[9].answered)
+        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    gate_set(&w->gate, true);
+    assert_int_equal(group_wait(&w->fibers, NULL), 0);
+    assert_int_equal(a[9].result, -EAGAIN);
+    assert_int_equal(a[8].result, 0);
+    return 0;
+}
+
+static int who_would_wait_too_long_is_refused_at_once(void *arg)
+{
+    struct world *w = arg;
+    struct asked a[5] = { 0 };
+
+    start(w, &a[0], 0);
+    turn_until(w, one_inside);
+    assert_int_equal(fiber_sleep(w->loop, 50), 0); /* so long it takes, at least */
+    gate_set(&w->gate, true);
+    turn_until(w, nothing_runs);
+    gate_set(&w->gate, false);
+    a[2].deadline_ms = 40; /* the first to wait may */
+    a[3].deadline_ms = 40;
+    a[4].deadline_ms = 3600000;
+    for (int i = 1; i < 5; i++) {
+        start(w, &a[i], i);
+        while (i == 1 && atomic_load(&w->gate.inside) < 2)
+            assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    }
+    while (!a[2].answered)
+        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    gate_set(&w->gate, true);
+    assert_int_equal(group_wait(&w->fibers, NULL), 0);
+    assert_int_equal(a[1].result, 0);
+    assert_int_equal(a[2].result, -ETIMEDOUT);
+    assert_int_equal(a[3].result, -EAGAIN);
+    assert_int_equal(a[4].result, 0);
+    return 0;
+}
+
+static int rows_that_cannot_be_added_up_are_not_joined(void *arg)
+{
+    struct world *w = arg;
+    struct asked a[3] = { 0 };
+
+    a[1].empty = a[2].empty = INT64_MAX;
+    for (int i = 0; i < 3; i++) {
+        start(w, &a[i], i);
+        if (i == 0)
+            turn_until(w, one_inside);
+    }
+    while (batcher_waiting(w->batcher) < 2)
+        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    gate_set(&w->gate, true);
+    assert_int_equal(group_wait(&w->fibers, NULL), 0);
+    assert_int_equal(atomic_load(&w->gate.runs), 3);
+    assert_int_equal(w->gate.rows[1], INT64_MAX);
+    assert_int_equal(w->gate.rows[2], INT64_MAX);
+    assert_int_equal(a[2].result, -EINVAL);
+    return 0;
+}
+
 /* The answer comes while the model still computes, and its memory stays until then. */
 static int a_deadline_ends_the_wait_and_not_the_run(void *arg)
 {
@@ -315,6 +389,9 @@ CLAIM(requests_that_wait_go_together, 0)
 CLAIM(a_bad_request_spoils_no_other, 0)
 CLAIM(outputs_that_are_not_rows_end_the_joining, 0)
 CLAIM(a_full_queue_refuses, 0)
+CLAIM(a_thread_without_work_makes_room_in_the_queue, 0)
+CLAIM(who_would_wait_too_long_is_refused_at_once, 0)
+CLAIM(rows_that_cannot_be_added_up_are_not_joined, 0)
 CLAIM(a_deadline_ends_the_wait_and_not_the_run, 0)
 CLAIM(a_delay_gathers_and_is_not_waited_for_by_a_full_batch, 60000)
 
@@ -325,6 +402,9 @@ int main(void)
         cmocka_unit_test(test_a_bad_request_spoils_no_other),
         cmocka_unit_test(test_outputs_that_are_not_rows_end_the_joining),
         cmocka_unit_test(test_a_full_queue_refuses),
+        cmocka_unit_test(test_a_thread_without_work_makes_room_in_the_queue),
+        cmocka_unit_test(test_who_would_wait_too_long_is_refused_at_once),
+        cmocka_unit_test(test_rows_that_cannot_be_added_up_are_not_joined),
         cmocka_unit_test(test_a_deadline_ends_the_wait_and_not_the_run),
         cmocka_unit_test(test_a_delay_gathers_and_is_not_waited_for_by_a_full_batch),
     };

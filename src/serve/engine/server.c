@@ -45,6 +45,7 @@ static int server_listen(struct server *s, struct err *err)
 /* Outlives the server when the thread that loads cannot be waited for. */
 struct loading {
     struct server *server;
+    const char *library_version; /* the server's own is read meanwhile */
     struct err err;
     struct cond ended;
     bool done;
@@ -66,7 +67,7 @@ static int load_model(void *arg)
     load.threads = o->cpus > o->instances ? o->cpus - o->instances + 1 : 1;
     r = o->find(o->user, ops, &s->library_path, &g->err);
     if (r == 0)
-        r = ops->open(s->library_path, &s->library, &s->library_version, &g->err);
+        r = ops->open(s->library_path, &s->library, &g->library_version, &g->err);
     if (r == 0)
         r = ops->load(s->library, &load, &s->model, &g->err);
     return r < 0 ? r : ops->signature(s->model, &s->signature, &g->err);
@@ -88,8 +89,11 @@ static int server_load(struct server *s, struct loading *g, struct err *err)
 
     while (r == 0 && !g->done)
         r = cond_wait(s->loop, &g->ended, LOOP_NEVER);
-    if (r < 0 || g->result == 0)
+    if (r < 0)
         return r;
+    s->library_version = g->library_version;
+    if (g->result == 0)
+        return 0;
     if (err)
         *err = g->err;
     return g->result;

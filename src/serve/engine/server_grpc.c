@@ -19,52 +19,99 @@ static int copy_message(struct server_request *q, const struct view *v, struct e
     return buf_add(&q->body, v->p, v->n) < 0 ? err_oom(err) : 0;
 }
 
-static int answer_call(struct grpc_call *c, struct exchange *x, struct err *err)
-{
-    const char *why;
+/* A call while it is answered. */
+struct called {
+    struct server *server;
+    struct grpc_call *call;
+    struct server_request *q;
+    struct exchange x;
+    char id[SERVER_ID_MAX + 1];
+    int64_t began_ns;
+    size_t out; /* bytes of the answer, which is given away */
+};
 
-    if (x->answer.code == EXCHANGE_OK)
-        return grpc_answer(c, &x->answer.body, err);
-    why = buf_text(&x->answer.body);
-    return grpc_fail(c, (enum grpc_status)x->answer.code, why ? why : "", err);
+static int answer_call(struct called *d, struct err *err)
+{
+    struct exchange_answer *a = &d->x.answer;
+    size_t n = a->body.len;
+    const char *why;
+    int r;
+
+    if (a->code == EXCHANGE_OK) {
+        r = grpc_answer(d->call, &a->body, err);
+    } else {
+        why = buf_text(&a->body);
+        r = grpc_fail(d->call, (enum grpc_status)a->code, why ? why : "", err);
+    }
+    d->out = r == 0 ? n : 0;
+    return r;
 }
 
-static int drive_call(struct server *s, struct grpc_call *c, struct server_request *q,
-                      struct err *err)
+static int drive_call(struct called *d, struct err *err)
 {
-    int64_t began = (int64_t)uv_hrtime(), deadline = loop_in(s->loop, s->o->deadline_ms);
-    struct view v = grpc_message(c);
-    AUTO_EXCHANGE x = { 0 };
+    struct server *s = d->server;
+    int64_t deadline = loop_in(s->loop, s->o->deadline_ms);
+    struct view v = grpc_message(d->call);
+    struct buf *body = &d->q->body;
     enum exchange_step step;
 
-    if (copy_message(q, &v, err) < 0)
-        return grpc_fail(c, GRPC_RESOURCE_EXHAUSTED, err->text, NULL);
-    if (grpc_deadline(c) < deadline)
-        deadline = grpc_deadline(c);
-    step = exchange_grpc(&x, grpc_path(c), q->body.data, q->body.len, &s->served);
-    if (step == EXCHANGE_OTHER)
-        return grpc_fail(c, GRPC_UNIMPLEMENTED, "there is no such method", err);
+    if (copy_message(d->q, &v, err) < 0) {
+        d->x.answer.code = EXCHANGE_EXHAUSTED;
+        return grpc_fail(d->call, GRPC_RESOURCE_EXHAUSTED, err->text, NULL);
+    }
+    if (grpc_deadline(d->call) < deadline)
+        deadline = grpc_deadline(d->call);
+    step = exchange_grpc(&d->x, grpc_path(d->call), body->data, body->len, &s->served);
+    if (step == EXCHANGE_OTHER) {
+        d->x.answer.code = EXCHANGE_UNIMPLEMENTED;
+        return grpc_fail(d->call, GRPC_UNIMPLEMENTED, "there is no such method", err);
+    }
     if (step == EXCHANGE_RUN)
-        server_run_model(q, &x, deadline);
-    metrics_answer(&s->metrics, server_operation(x.op), server_status_of(x.answer.code));
-    metrics_count(&s->metrics.request, (double)((int64_t)uv_hrtime() - began) / 1e9);
-    return answer_call(c, &x, err);
+        server_run_model(d->q, &d->x, deadline);
+    return answer_call(d, err);
+}
+
+static void account_call(const struct called *d)
+{
+    const struct batch_request *q = &d->q->q;
+    int64_t total = (int64_t)uv_hrtime() - d->began_ns;
+    bool ran = q->state == BATCH_ENDED;
+    const struct access_line line = {
+        .id = d->id,
+        .from = sock_peer_ip(stream_sock(grpc_stream(d->call))),
+        .method = "POST",
+        .target = grpc_path(d->call),
+        .status = server_status_of(d->x.answer.code),
+        .in = d->q->body.len,
+        .out = d->out,
+        .total_ns = total,
+        .queue_ns = ran ? q->waited_ns : 0,
+        .run_ns = ran ? q->run_ns : 0,
+        .rows = ran ? q->rows : 0,
+    };
+
+    metrics_answer(&d->server->metrics, server_operation(d->x.op), line.status);
+    metrics_count(&d->server->metrics.request, (double)total / 1e9);
+    access_log_write(&d->server->log, &line);
 }
 
 static int on_call(void *user, struct grpc_call *c, struct err *err)
 {
-    struct server *s = user;
-    struct server_request *q = server_request_new(s, s->o->body_max);
-    const char *id = grpc_metadata(c, "x-request-id");
-    int r = 0;
+    struct called d = { .server = user, .call = c, .began_ns = (int64_t)uv_hrtime() };
+    int r;
 
-    if (!q)
+    d.q = server_request_new(d.server, d.server->o->body_max);
+    if (!d.q)
         return err_oom(err);
-    if (id)
-        r = grpc_answer_header(c, "x-request-id", id, err);
+    server_choose_id(d.server, grpc_metadata(c, "x-request-id"), d.id);
+    r = grpc_answer_header(c, "x-request-id", d.id, err);
     if (r == 0)
-        r = drive_call(s, c, q, err);
-    (void)batch_request_unref(&q->q);
+        r = drive_call(&d, err);
+    if (r < 0) /* also that nobody waits for it any more, which is no failure of ours */
+        d.x.answer.code = (enum exchange_code)grpc_status_of(r);
+    account_call(&d);
+    exchange_done(&d.x);
+    (void)batch_request_unref(&d.q->q);
     return r;
 }
 

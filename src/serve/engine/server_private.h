@@ -50,6 +50,11 @@ void server_run_model(struct server_request *q, struct exchange *x, int64_t dead
 int server_status_of(enum exchange_code code);     /* of HTTP, for counting what was not HTTP */
 const char *server_operation(enum exchange_op op); /* its name in metrics */
 
+#define SERVER_ID_MAX 128 /* of a request, the longest that is taken from a client */
+/* The client's own (NULL: none), when it can be written into a header and a log; else one of ours.
+ */
+void server_choose_id(struct server *s, const char *asked, char out[SERVER_ID_MAX + 1]);
+
 /* gRPC on the same port. */
 int server_grpc_new(struct server *s, struct grpc_server **ret, struct err *err);
 

@@ -14,7 +14,6 @@
 #include <uv.h>
 
 #define PIECE (64 * KIB) /* of a body that is read in one go */
-#define ID_MAX 128       /* of a request, the longest that is taken from a client */
 
 /* ---- what it holds ---- */
 
@@ -66,7 +65,7 @@ struct turn {
     struct exchange x;
     struct server_request *q; /* NULL until the body is wanted */
     int status;               /* instead of the answer's; 0 */
-    char id[ID_MAX + 1];
+    char id[SERVER_ID_MAX + 1];
     int64_t began_ns;
     int64_t deadline;
 };
@@ -225,19 +224,16 @@ static bool is_id(const char *s)
 {
     size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/+=@");
 
-    return n > 0 && n <= ID_MAX && s[n] == '\0';
+    return n > 0 && n <= SERVER_ID_MAX && s[n] == '\0';
 }
 
-/* The client's own, when it can be written into a header and a log; else one of ours. */
-static void choose_id(struct turn *t)
+void server_choose_id(struct server *s, const char *asked, char out[SERVER_ID_MAX + 1])
 {
-    const char *asked = http_header(t->call, "x-request-id");
-
     if (asked && is_id(asked))
-        (void)snprintf(t->id, sizeof(t->id), "%s", asked);
+        (void)snprintf(out, SERVER_ID_MAX + 1, "%s", asked);
     else
-        (void)snprintf(t->id, sizeof(t->id), "%llx-%llu", (unsigned long long)t->server->started_id,
-                       (unsigned long long)++t->server->requests);
+        (void)snprintf(out, SERVER_ID_MAX + 1, "%llx-%llu", (unsigned long long)s->started_id,
+                       (unsigned long long)++s->requests);
 }
 
 /* May a page of this origin read the answer? The value of its header, or NULL. */
@@ -380,7 +376,7 @@ int server_handle(void *user, struct http_call *c, struct err *err)
     int r;
 
     t.deadline = loop_in(s->loop, s->o->deadline_ms);
-    choose_id(&t);
+    server_choose_id(s, http_header(c, "x-request-id"), t.id);
     r = common_headers(&t, err);
     if (r == 0)
         r = strcmp(http_method(c), "OPTIONS") == 0 && http_header(c, "Origin") ? preflight(&t, err)

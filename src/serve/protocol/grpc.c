@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/str.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,6 +92,52 @@ int grpc_pack(struct buf *out, const ProtobufCMessage *m)
     if (r == 0 && n > 0)
         out->len += protobuf_c_message_pack(m, at);
     return r;
+}
+
+/* Memory that one message may still take. */
+struct unpacking {
+    size_t left;
+    bool over, oom;
+};
+
+static void *unpacking_alloc(void *data, size_t n)
+{
+    struct unpacking *u = data;
+    void *p;
+
+    if (n + sizeof(max_align_t) > u->left) { /* and what malloc needs itself */
+        u->over = true;
+        return NULL;
+    }
+    u->left -= n + sizeof(max_align_t);
+    p = malloc(n);
+    u->oom |= !p;
+    return p;
+}
+
+static void unpacking_free(void *data, void *p)
+{
+    (void)data;
+    free(p);
+}
+
+void *grpc_unpack_within(const ProtobufCMessageDescriptor *type, const void *p, size_t n,
+                         size_t most, struct err *err)
+{
+    struct unpacking u = { .left = n + most };
+    ProtobufCAllocator memory = { unpacking_alloc, unpacking_free, &u };
+    ProtobufCMessage *m = protobuf_c_message_unpack(type, &memory, n, p);
+
+    if (m)
+        return m;
+    if (u.oom)
+        (void)err_oom(err);
+    else if (u.over)
+        (void)exchange_err(err, EXCHANGE_INVALID,
+                           "the message has too many parts: they take more than %zu bytes", most);
+    else
+        (void)grpc_malformed(err);
+    return NULL;
 }
 
 int grpc_malformed(struct err *err)

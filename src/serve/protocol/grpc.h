@@ -27,6 +27,13 @@ static inline void auto_pool_(struct pool *p)
 
 /* Appends a message. -E2BIG, -ENOMEM. */
 int grpc_pack(struct buf *out, const ProtobufCMessage *m);
+/* protobuf-c makes a block for every field, also for those that are two bytes of a message, so what
+ * it makes of one has a ceiling: so many bytes besides those that came. */
+#define GRPC_UNPACKED_MAX (512 * MIB)
+/* The message in these bytes, for its free_unpacked(). NULL: INVALID, or no memory. */
+#define grpc_unpack(type, p, n, err) grpc_unpack_within(type, p, n, GRPC_UNPACKED_MAX, err)
+void *grpc_unpack_within(const ProtobufCMessageDescriptor *type, const void *p, size_t n,
+                         size_t most, struct err *err);
 /* A message that is none. */
 int grpc_malformed(struct err *err);
 

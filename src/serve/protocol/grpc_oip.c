@@ -157,8 +157,9 @@ static int read_request(struct exchange *x, const Inference__ModelInferRequest *
 
 int grpc_oip_infer_read(struct exchange *x, const void *p, size_t n, struct err *err)
 {
-    Inference__ModelInferRequest *q = inference__model_infer_request__unpack(NULL, n, p);
-    int r = q ? read_request(x, q, err) : grpc_malformed(err);
+    Inference__ModelInferRequest *q =
+        grpc_unpack(&inference__model_infer_request__descriptor, p, n, err);
+    int r = q ? read_request(x, q, err) : err->code;
 
     if (q)
         inference__model_infer_request__free_unpacked(q, NULL);

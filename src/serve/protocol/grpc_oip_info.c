@@ -35,9 +35,10 @@ static int server_read(struct exchange *x, const void *p, size_t n, struct err *
 
 static int ready_read(struct exchange *x, const void *p, size_t n, struct err *err)
 {
-    Inference__ModelReadyRequest *q = inference__model_ready_request__unpack(NULL, n, p);
+    Inference__ModelReadyRequest *q =
+        grpc_unpack(&inference__model_ready_request__descriptor, p, n, err);
     Inference__ModelReadyResponse a = INFERENCE__MODEL_READY_RESPONSE__INIT;
-    int r = q ? grpc_oip_model(x, q->name, q->version, err) : grpc_malformed(err);
+    int r = q ? grpc_oip_model(x, q->name, q->version, err) : err->code;
 
     if (q)
         inference__model_ready_request__free_unpacked(q, NULL);
@@ -94,8 +95,9 @@ static int pack_metadata(struct exchange *x, struct err *err)
 
 static int metadata_read(struct exchange *x, const void *p, size_t n, struct err *err)
 {
-    Inference__ModelMetadataRequest *q = inference__model_metadata_request__unpack(NULL, n, p);
-    int r = q ? grpc_oip_find(x, q->name, q->version, err) : grpc_malformed(err);
+    Inference__ModelMetadataRequest *q =
+        grpc_unpack(&inference__model_metadata_request__descriptor, p, n, err);
+    int r = q ? grpc_oip_find(x, q->name, q->version, err) : err->code;
 
     if (q)
         inference__model_metadata_request__free_unpacked(q, NULL);
@@ -129,11 +131,12 @@ static int pack_index(struct exchange *x, bool ready, struct err *err)
 
 static int index_read(struct exchange *x, const void *p, size_t n, struct err *err)
 {
-    Inference__RepositoryIndexRequest *q = inference__repository_index_request__unpack(NULL, n, p);
+    Inference__RepositoryIndexRequest *q =
+        grpc_unpack(&inference__repository_index_request__descriptor, p, n, err);
     bool ready = q && q->ready;
 
     if (!q)
-        return grpc_malformed(err);
+        return err->code;
     inference__repository_index_request__free_unpacked(q, NULL);
     return pack_index(x, ready, err);
 }

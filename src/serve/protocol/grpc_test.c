@@ -97,6 +97,28 @@ static void tensors_are_inferred_from_typed_and_raw_contents(void **state)
     test_server_done(&s);
 }
 
+static void a_message_takes_no_more_memory_than_it_may(void **state)
+{
+    uint8_t parts[2 * 5000];
+    Inference__ModelInferRequest *q;
+    struct err err = ERR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(parts); i += 2)
+        memcpy(parts + i, "\x2a\0", 2); /* inputs { } */
+    q = grpc_unpack(&inference__model_infer_request__descriptor, parts, sizeof(parts), &err);
+    assert_non_null(q);
+    assert_int_equal(q->n_inputs, 5000);
+    inference__model_infer_request__free_unpacked(q, NULL);
+    for (size_t most = 0; most < 512 * KIB; most += 8 * KIB) { /* wherever that ends it */
+        q = grpc_unpack_within(&inference__model_infer_request__descriptor, parts, sizeof(parts),
+                               most, &err);
+        assert_null(q);
+        assert_int_equal(err.detail, EXCHANGE_INVALID);
+        assert_non_null(strstr(err.text, "too many parts"));
+    }
+}
+
 /* Each makes one thing of a good request wrong. */
 static void wrong_name(struct infer *i)
 {
@@ -429,6 +451,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensors_are_inferred_from_typed_and_raw_contents),
+        cmocka_unit_test(a_message_takes_no_more_memory_than_it_may),
         cmocka_unit_test(wrong_infer_requests_are_told_what_is_wrong),
         cmocka_unit_test(a_message_that_is_none_is_refused),
         cmocka_unit_test(servers_and_models_are_described),

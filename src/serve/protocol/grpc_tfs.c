@@ -179,8 +179,8 @@ static int read_request(struct exchange *x, const Tfs__PredictRequest *q, struct
 
 int grpc_tfs_predict_read(struct exchange *x, const void *p, size_t n, struct err *err)
 {
-    Tfs__PredictRequest *q = tfs__predict_request__unpack(NULL, n, p);
-    int r = q ? read_request(x, q, err) : grpc_malformed(err);
+    Tfs__PredictRequest *q = grpc_unpack(&tfs__predict_request__descriptor, p, n, err);
+    int r = q ? read_request(x, q, err) : err->code;
 
     if (q)
         tfs__predict_request__free_unpacked(q, NULL);

@@ -98,8 +98,9 @@ static int check_fields(const Tfs__GetModelMetadataRequest *q, struct err *err)
 
 static int metadata_read(struct exchange *x, const void *p, size_t n, struct err *err)
 {
-    Tfs__GetModelMetadataRequest *q = tfs__get_model_metadata_request__unpack(NULL, n, p);
-    int r = q ? check_fields(q, err) : grpc_malformed(err);
+    Tfs__GetModelMetadataRequest *q =
+        grpc_unpack(&tfs__get_model_metadata_request__descriptor, p, n, err);
+    int r = q ? check_fields(q, err) : err->code;
 
     if (r == 0)
         r = grpc_tfs_find(x, q->model_spec, err);
@@ -141,8 +142,9 @@ static int pack_status(struct exchange *x, struct err *err)
 
 static int status_read(struct exchange *x, const void *p, size_t n, struct err *err)
 {
-    Tfs__GetModelStatusRequest *q = tfs__get_model_status_request__unpack(NULL, n, p);
-    int r = q ? grpc_tfs_spec(x, q->model_spec, err) : grpc_malformed(err);
+    Tfs__GetModelStatusRequest *q =
+        grpc_unpack(&tfs__get_model_status_request__descriptor, p, n, err);
+    int r = q ? grpc_tfs_spec(x, q->model_spec, err) : err->code;
 
     if (q)
         tfs__get_model_status_request__free_unpacked(q, NULL);

@@ -108,6 +108,18 @@ static int grpc_on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *
     return 0;
 }
 
+/* A header that is wrong is told here instead; its stream is reset, and the connection goes on. */
+static int on_invalid(nghttp2_session *h2, const nghttp2_frame *frame, int error, void *user)
+{
+    struct grpc_session *s = user;
+
+    (void)h2;
+    (void)error;
+    if (frame->hd.type == NGHTTP2_HEADERS && frame->hd.flags & NGHTTP2_FLAG_END_HEADERS)
+        s->in_header = false;
+    return 0;
+}
+
 /* A call was answered before the client had said all: it need not go on. */
 static int on_sent(nghttp2_session *h2, const nghttp2_frame *frame, void *user)
 {
@@ -144,6 +156,7 @@ int grpc_callbacks_new(nghttp2_session_callbacks **ret)
     nghttp2_session_callbacks_set_on_header_callback2(c, on_header);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(c, grpc_on_data);
     nghttp2_session_callbacks_set_on_frame_recv_callback(c, grpc_on_frame);
+    nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(c, on_invalid);
     nghttp2_session_callbacks_set_on_frame_send_callback(c, on_sent);
     nghttp2_session_callbacks_set_on_stream_close_callback(c, on_close);
     *ret = c;

@@ -207,6 +207,26 @@ static void a_header_that_never_ends_ends_the_connection(void **state)
     grpc_world_close(&w);
 }
 
+/* Calls that run on the same connection are not cut off for it. */
+static void a_header_that_is_wrong_ends_its_stream_only(void **state)
+{
+    struct grpc_world w = { .o.limits.header_ms = 50 };
+    int64_t next;
+
+    (void)state;
+    grpc_world_open(&w);
+    assert_int_equal(grpc_session_feed(&w.s, (const uint8_t *)PREFACE SETTINGS, 33, w.now, NULL),
+                     0);
+    assert_int_equal(/* a request with a status */
+                     grpc_session_feed(&w.s, (const uint8_t *)"\0\0\1\1\4\0\0\0\1\x88", 10, w.now,
+                                       NULL),
+                     0);
+    w.now += 100;
+    assert_int_equal(grpc_session_expire(&w.s, w.now, &next, NULL), 0);
+    assert_true(grpc_session_reads(&w.s));
+    grpc_world_close(&w);
+}
+
 static void a_client_that_says_nothing_is_let_go(void **state)
 {
     struct grpc_world w = { .o.limits.header_ms = 50 };
@@ -303,6 +323,7 @@ int main(void)
         cmocka_unit_test(a_deadline_ends_the_call),
         cmocka_unit_test(a_message_that_comes_too_slowly_is_refused),
         cmocka_unit_test(a_header_that_never_ends_ends_the_connection),
+        cmocka_unit_test(a_header_that_is_wrong_ends_its_stream_only),
         cmocka_unit_test(a_client_that_says_nothing_is_let_go),
         cmocka_unit_test(an_idle_connection_is_left),
         cmocka_unit_test(a_client_that_does_not_read_loses_the_answer),
