@@ -126,20 +126,20 @@ def test_verify_finds_what_changed(registry, tmp_path):
 
 def test_a_base_directory_goes_in_and_comes_out(filled, tmp_path):
     base = tmp_path / "base"
-    for number in ("1", "3", "12"):
+    for number in ("1", "3", "12", "1700000000"):  # the last is a time, as TensorFlow numbers them
         handler(base / number, number)
     handler(base / "not-a-version")
     handler(base / "0")
     done = filled.json("import", base, "served")
-    assert [v["version"] for v in done["versions"]] == [1, 3, 12]
-    assert filled.versions("served") == [1, 3, 12]
+    assert [v["version"] for v in done["versions"]] == [1, 3, 12, 1700000000]
+    assert filled.versions("served") == [1, 3, 12, 1700000000]
     again = filled.json("import", base, "served")
     assert all(v["unchanged"] for v in again["versions"])
     out = tmp_path / "out"
     filled.ok("export", "served", out)
     for number in ("1", "3", "12"):
         subprocess.run(["diff", "-r", base / number, out / number], check=True)
-    assert sorted(p.name for p in out.iterdir()) == ["1", "12", "3"]
+    assert sorted(p.name for p in out.iterdir()) == ["1", "12", "1700000000", "3"]
     assert not any(v["written"] for v in filled.json("export", "served", out)["versions"])
     handler(base / "3", "changed")
     filled.fails(73, "import", base, "served", says="served:3 exists already")
@@ -289,6 +289,17 @@ def test_prune_deletes_no_files_of_a_version_that_is_in_use(registry, hello, tmp
         assert (row["version"], row["removed"]) == (1, False) and "in use" in row["reason"]
     (version / "REMOVED.json").rename(version / "MANIFEST.json")
     assert registry.json("verify", "m:1")["versions"][0]["ok"]
+
+
+def test_a_damaged_model_keeps_prune_from_no_other_one(registry, hello, tmp_path):
+    for name in ("a", "b"):
+        registry.ok("push", hello, name)
+        registry.ok("push", hello, name)
+    write(registry, "a/deployments/odd.json", "{}", tmp_path)
+    done = registry("prune", "--keep", "1")
+    assert done.returncode == 0 and "does not list its versions" in done.stderr, done.stderr
+    assert (registry.versions("a"), registry.versions("b")) == ([1, 2], [2])
+    registry.fails(70, "prune", "a", says="does not list its versions")
 
 
 def test_prunes_at_the_same_time_do_not_fail(registry, hello):
