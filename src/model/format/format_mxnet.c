@@ -12,7 +12,7 @@
 
 #define SYMBOL_END "-symbol.json"
 #define PARAMS_END ".params"
-#define SYMBOL_MOST (64 * MIB)
+#define SYMBOL_MOST (16 * MIB)
 #define LIST_MAGIC 0x112U
 #define ARRAY_V2 0xF993FAC9U
 #define ARRAY_V3 0xF993FACAU /* with numpy's shapes: zero dimensions are a scalar */

@@ -135,6 +135,39 @@ static void a_directory_that_says_what_it_is_counts_first(void **state)
     assert_string_equal(f.format, "python");
 }
 
+static void the_facts_of_xgboost_are_found_around_its_trees(void **state)
+{
+#define AROUND(trees, more)                                                                        \
+    "{\"learner\": {\"feature_names\": [\"]\", \"\\\"[\"], \"gradient_booster\": {\"model\": "     \
+    "{\"trees\": [" trees "]}, \"name\": \"gbtree\"}, \"learner_model_param\": {\"num_feature\": " \
+    "\"7\"}, \"objective\": {\"name\": \"reg:x\"}" more "}, \"version\": [3, 2, 0]}"
+    static const struct {
+        const char *text;
+        bool is;
+    } rows[] = {
+        { AROUND("", ""), true },
+        { AROUND("{\"a\": [1, [2, {}]], \"b\": \"}]\"}, {}", ""), true },
+        { AROUND("[1, 2", ""), false },
+        { AROUND("\"", ""), false },
+        { AROUND("", ", \"x\": }"), false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct bytes v[] = { { "m", rows[i].text, strlen(rows[i].text) } };
+        struct err err = ERR_INIT;
+        AUTO_FORMAT_FACTS f = { 0 };
+
+        assert_int_equal(find(v, 1, &f, &err), rows[i].is ? 0 : -EINVAL);
+        if (!rows[i].is)
+            continue;
+        assert_string_equal(f.format, "xgboost");
+        assert_string_equal(json_string_value(json_object_get(f.framework, "version")), "3.2.0");
+        assert_string_equal(json_string_value(json_object_get(f.framework, "objective")), "reg:x");
+        assert_non_null(f.signatures);
+    }
+}
+
 /* graph { initializer { name "w…" } … input { name "w…" } … }: as many of each. */
 static size_t add_names(char *to, unsigned field, unsigned within, unsigned n)
 {
@@ -190,6 +223,7 @@ int main(void)
         cmocka_unit_test(ubjson_that_nests_without_end_is_refused),
         cmocka_unit_test(text_of_lightgbm_needs_its_facts),
         cmocka_unit_test(a_directory_that_says_what_it_is_counts_first),
+        cmocka_unit_test(the_facts_of_xgboost_are_found_around_its_trees),
         cmocka_unit_test(many_names_take_no_time),
     };
 
