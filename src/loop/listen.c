@@ -5,7 +5,9 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -115,6 +117,95 @@ int listen_tcp(const char *host, unsigned low, unsigned high, int *ret_fd, int *
     *ret_fd = take_fd(fd);
     return 0;
 }
+
+/* ---- a port that is held for us ---- */
+
+/* A line of /proc/net/tcp in fields:
+ *
+ *     0: ADDRESS:PORT ADDRESS:PORT STATE QUEUES TIMER:WHEN RETRANSMIT UID TIMEOUT INODE …
+ */
+enum { FIELD_LOCAL = 1, FIELD_STATE = 3, FIELD_INODE = 9, FIELDS_ };
+
+/* Does it describe a listening socket on the port, and not ours? */
+static bool line_is_listener(char *line, unsigned port, uint64_t ours)
+{
+    char *v[FIELDS_], *one, *colon;
+    size_t n = 0;
+
+    while (n < FIELDS_ && (one = strsep(&line, " \n")))
+        if (*one)
+            v[n++] = one;
+    if (n < FIELDS_)
+        return false;
+    colon = strrchr(v[FIELD_LOCAL], ':');
+    return colon && strtoul(colon + 1, NULL, 16) == port &&
+           strtoul(v[FIELD_STATE], NULL, 16) == TCP_LISTEN &&
+           strtoull(v[FIELD_INODE], NULL, 10) != ours;
+}
+
+static bool somebody_listens(const char *table, unsigned port, uint64_t ours)
+{
+    FILE *f = fopen(table, "re");
+    char line[512];
+    bool found = false;
+
+    while (f && !found && fgets(line, sizeof(line), f))
+        found = line_is_listener(line, port, ours);
+    if (f)
+        (void)fclose(f);
+    return found;
+}
+
+/* The kernel lets two sockets with SO_REUSEPORT share their connections, and tells neither. */
+static int check_alone(int fd, unsigned port)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    return somebody_listens("/proc/net/tcp", port, st.st_ino) ||
+                   somebody_listens("/proc/net/tcp6", port, st.st_ino)
+               ? -EADDRINUSE
+               : 0;
+}
+
+/* Looks twice: of two who do this at the same time, each sees the other one after it listens. */
+static int share_port(union address *a, unsigned port, int *ret_fd)
+{
+    AUTO_CLOSE int fd = socket(a->sa.sa_family, SOCK_STREAM | SOCKET_FLAGS, 0);
+    socklen_t n = listen_set_port(a, port);
+    int on = 1, r;
+
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0 || bind(fd, &a->sa, n) < 0)
+        return -errno;
+    r = check_alone(fd, port);
+    if (r == 0 && listen(fd, LISTEN_BACKLOG) < 0)
+        r = -errno;
+    if (r == 0)
+        r = check_alone(fd, port);
+    if (r == 0)
+        *ret_fd = take_fd(fd);
+    return r;
+}
+
+/* A port that is free, or held with SO_REUSEADDR, needs no sharing. */
+int listen_tcp_held(const char *host, unsigned port, int *ret_fd, struct err *err)
+{
+    union address a;
+    int r = numeric_address(host, &a, err);
+
+    if (r < 0)
+        return r;
+    if (port == 0 || port > UINT16_MAX)
+        return err_set(err, -EINVAL, "listen on '%s': %u is not a port", host, port);
+    r = try_port(&a, port, ret_fd);
+    if (r == -EADDRINUSE)
+        r = share_port(&a, port, ret_fd);
+    return r < 0 ? err_code(err, r, "listen on %s:%u", host, port) : 0;
+}
+
+/* ---- Unix sockets ---- */
 
 static int unix_address(const char *path, union address *ret, struct err *err)
 {

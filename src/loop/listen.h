@@ -14,6 +14,13 @@
 int listen_tcp(const char *host, unsigned low, unsigned high, int *ret_fd, int *ret_port,
                struct err *err);
 
+/* The same for a port that another process of this user may hold for us: bound, with SO_REUSEADDR
+ * or SO_REUSEPORT, and not listening. -EADDRINUSE when somebody listens, whatever options both
+ * have. After that nobody else can listen on it, but for programs of this user that set
+ * SO_REUSEPORT on a port that was held with that option: the kernel cannot be told otherwise. Reads
+ * /proc/net. *ret_fd is the caller's. */
+int listen_tcp_held(const char *host, unsigned port, int *ret_fd, struct err *err);
+
 /* Listens on a Unix socket that only this user can connect to (mode 0600). An existing socket on
  * which nobody listens is replaced; anything else in the way is -EADDRINUSE. A path has at most 107
  * bytes (-ENAMETOOLONG), and should be absolute. *ret_fd is the caller's: listen_close(). */

@@ -4,8 +4,11 @@
 #include "loop/listener_testing.h"
 #include "test.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 struct world {
@@ -315,9 +318,66 @@ static void tcp_does_not_say_whose_it_is(void **state)
     run(peer_of_tcp);
 }
 
+/* A socket that is bound, and does not listen, or does. */
+static int other_socket(int option, bool listens, unsigned *port)
+{
+    struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)*port) };
+    socklen_t n = sizeof(a);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+
+    assert_true(fd >= 0);
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, option, &on, sizeof(on)), 0);
+    if (bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 || (listens && listen(fd, 1) < 0)) {
+        close(fd);
+        return -1;
+    }
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
+    *port = ntohs(a.sin_port);
+    return fd;
+}
+
+static void a_port_can_be_held_for_us(void **state)
+{
+    static const int options[] = { SO_REUSEADDR, SO_REUSEPORT };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(options); i++) {
+        struct err err = ERR_INIT;
+        unsigned port = 0;
+        int holder = other_socket(options[i], false, &port), fd = -1, again = -1;
+
+        assert_int_equal(listen_tcp_held("127.0.0.1", port, &fd, &err), 0);
+        assert_int_equal(listen_tcp_held("127.0.0.1", port, &again, &err), -EADDRINUSE);
+        assert_int_equal(other_socket(SO_REUSEADDR, true, &port), -1);
+        if (options[i] == SO_REUSEADDR)
+            assert_int_equal(other_socket(SO_REUSEPORT, true, &port), -1);
+        listen_close(fd);
+        close(holder);
+    }
+}
+
+static void a_port_on_which_somebody_listens_is_not_shared(void **state)
+{
+    static const int options[] = { SO_REUSEADDR, SO_REUSEPORT };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(options); i++) {
+        struct err err = ERR_INIT;
+        unsigned port = 0;
+        int other = other_socket(options[i], true, &port), fd = -1;
+
+        assert_int_equal(listen_tcp_held("127.0.0.1", port, &fd, &err), -EADDRINUSE);
+        assert_int_equal(fd, -1);
+        close(other);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_port_can_be_held_for_us),
+        cmocka_unit_test(a_port_on_which_somebody_listens_is_not_shared),
         cmocka_unit_test(each_connection_has_a_fiber_of_its_own),
         cmocka_unit_test(closing_ends_the_connections_and_waits_for_them),
         cmocka_unit_test(a_stopped_listener_keeps_what_it_has_and_takes_no_more),

@@ -10,6 +10,7 @@
 
 #include <openssl/evp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 AUTO_DEFINE(fetch_digest, EVP_MD_CTX *, EVP_MD_CTX_free);
@@ -179,14 +180,15 @@ static int fetch_check_file(const struct models *r, const struct manifest *m, si
     return x < 0 ? x : fetch_read(reader, &m->files[i], NULL, progress, err);
 }
 
+static int fetch_by_path(const void *path, const void *file)
+{
+    return strcmp(path, ((const struct manifest_file *)file)->path);
+}
+
 static bool fetch_knows(const struct manifest *m, const char *path)
 {
-    if (str_eq(path, LAYOUT_MANIFEST))
-        return true;
-    for (size_t i = 0; i < m->n; i++)
-        if (str_eq(m->files[i].path, path))
-            return true;
-    return false;
+    return str_eq(path, LAYOUT_MANIFEST) ||
+           bsearch(path, m->files, m->n, sizeof(m->files[0]), fetch_by_path);
 }
 
 /* Files that nobody pushed: somebody put them there. */
@@ -208,7 +210,7 @@ static int fetch_check_strays(const struct models *r, const struct manifest *m,
             const char *path = e->path + strlen(dir) + 1;
 
             x = 0;
-            if (e->type == FS_DIRECTORY)
+            if (e->type == FS_DIRECTORY && !model_store_is_link(r->fs, e->path))
                 x = strs_add(&dirs, e->path) < 0 ? err_oom(err) : 0;
             else if (!fetch_knows(m, path))
                 x = fetch_complain(ret, path, "not in the manifest", err);

@@ -113,7 +113,9 @@ static int generations_write(const struct models *r, const char *tmp, const char
         x = generations_sign(r, tmp, g, doc, err);
     if (x == 0) {
         text = json_dumps(doc, JSON_COMPACT);
-        x = text ? model_store_put(r, file, text, err) : err_oom(err);
+        x = !text                         ? err_oom(err)
+            : strlen(text) >= RECORD_MOST ? err_set(err, -E2BIG, "the record is too large")
+                                          : model_store_put(r, file, text, err);
         free(text);
     }
     return x < 0 ? x : fs_rename(r->fs, file, path, false, err);

@@ -14,7 +14,8 @@
 int generations_newest(const struct models *r, const char *dir, int64_t *ret_generation,
                        json_t **ret, struct err *err);
 /* Adds generation `g`, `doc` with the members generation, at_ms and by. The directory, and those
- * above it up to the model's, are made. -EEXIST when somebody was faster. */
+ * above it up to the model's, are made. -EEXIST when somebody was faster, -E2BIG when nobody could
+ * read it. */
 int generations_add(const struct models *r, const char *dir, int64_t g, json_t *doc,
                     struct err *err);
 /* A small JSON file. */

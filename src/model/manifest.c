@@ -148,6 +148,16 @@ static const char *manifest_read_files(struct manifest *m)
     return why ? why : manifest_check_names(m);
 }
 
+/* What is loaded is a file of the model: nothing else may be named. */
+static bool manifest_has_entry(const struct manifest *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (str_starts(m->files[i].path, "model/") &&
+            str_eq(m->files[i].path + strlen("model/"), m->entry))
+            return true;
+    return !*m->entry;
+}
+
 /* ---- the document ---- */
 
 static const char *manifest_read(struct manifest *m)
@@ -170,6 +180,8 @@ static const char *manifest_read(struct manifest *m)
     why = manifest_read_files(m);
     if (why)
         return why;
+    if (!manifest_has_entry(m))
+        return "its entry is not one of its files";
     if (*m->entry && !json_object_get(m->doc, "framework"))
         return "it does not say which framework the model is for";
     return manifest_hex(manifest_text_of(m->doc, "tree_sha256"), m->tree) ? NULL

@@ -8,7 +8,8 @@
  *      "created_ms": …, "created_by": "ada", "job": null, "git": "…" , "tags": {"team": "vision"}}
  *
  * The tree's hash is that of the lines that `sha256sum` prints for the files, sorted by path. What
- * is parsed may be anybody's: paths stay below the version, nothing is a file and a directory. */
+ * is parsed may be anybody's: paths stay below the version, nothing is a file and a directory, and
+ * `entry` is one of the files below model/, or "". */
 #pragma once
 #include "base/auto.h"
 #include "base/err.h"
@@ -56,7 +57,7 @@ struct manifest_facts {
     const struct manifest_file *files; /* sorted by path */
     size_t n;
 };
-/* The document as text, with a newline; *ret is the caller's. */
+/* The document as text, with a newline; *ret is the caller's. -E2BIG when nobody could read it. */
 int manifest_text(const struct manifest_facts *f, char **ret, struct err *err);
 
 /* The tree's hash. */

@@ -81,6 +81,11 @@ int manifest_text(const struct manifest_facts *f, char **ret, struct err *err)
     if (r < 0)
         return r;
     text = json_dumps(doc, JSON_INDENT(2));
+    if (text && strlen(text) >= MANIFEST_MOST)
+        return err_set(err, -E2BIG,
+                       "its manifest would be larger than %d MB: it has too many files, or their "
+                       "paths are too long",
+                       (int)(MANIFEST_MOST / MIB));
     *ret = text ? str_printf("%s\n", text) : NULL;
     return *ret ? 0 : err_oom(err);
 }

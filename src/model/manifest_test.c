@@ -16,7 +16,7 @@ static char *text_of(const struct manifest_file *files, size_t n)
         .name = "m",
         .version = 3,
         .format = "onnx",
-        .entry = "m.onnx",
+        .entry = strcmp(files[0].path, "model/a") == 0 ? "a" : "",
         .created_by = "ada",
         .created_ms = 5,
         .files = files,
@@ -119,6 +119,9 @@ static void a_damaged_one_is_refused(void **state)
         { "\"id\"", "\"jd\"", -EBADMSG },
         { "\"files\"", "\"fules\"", -EBADMSG },
         { "\"tree_sha256\"", "\"tree\"", -EBADMSG },
+        { "\"entry\": \"a\"", "\"entry\": \"\"", 0 },
+        { "\"entry\": \"a\"", "\"entry\": \"b\"", -EBADMSG },
+        { "\"entry\": \"a\"", "\"entry\": \"../model/a\"", -EBADMSG },
         { "{", "[", -EBADMSG },
     };
     const struct manifest_file files[] = { { "model/a", 5, HASH_A, false } };
@@ -144,6 +147,38 @@ static void a_damaged_one_is_refused(void **state)
     }
 }
 
+/* Nobody could read such a version back. */
+static void one_that_is_too_large_is_not_made(void **state)
+{
+    enum { FILES = 9000, PATH = 4000 };
+    AUTO_FREE struct manifest_file *files = calloc(FILES, sizeof(*files));
+    AUTO_FREE char *paths = calloc(FILES, PATH);
+    struct manifest_facts f = { .id = "id",
+                                .name = "m",
+                                .version = 1,
+                                .format = "x",
+                                .entry = "",
+                                .created_by = "ada",
+                                .files = files,
+                                .n = FILES };
+    AUTO_FREE char *text = NULL;
+    struct err err = ERR_INIT;
+
+    (void)state;
+    assert_true(files && paths);
+    for (size_t i = 0; i < FILES; i++) {
+        char *path = paths + i * PATH;
+
+        memset(path, 'x', PATH - 1);
+        memcpy(path, "model/", 6);
+        files[i] = (struct manifest_file){ path, 1, HASH_A, false };
+    }
+    assert_int_equal(manifest_text(&f, &text, &err), -E2BIG);
+    assert_null(text);
+    f.n = 10;
+    assert_int_equal(manifest_text(&f, &text, &err), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +186,7 @@ int main(void)
         cmocka_unit_test(paths_stay_below_the_version),
         cmocka_unit_test(nothing_is_a_file_and_a_directory),
         cmocka_unit_test(a_damaged_one_is_refused),
+        cmocka_unit_test(one_that_is_too_large_is_not_made),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,9 @@
 
 #define MODEL_NAME_MOST 128
 #define MODEL_NAME (MODEL_NAME_MOST + 1)
-#define MODEL_VERSION_MOST INT64_C(999999999)
+/* Room for times in milliseconds, which exporters of TensorFlow use as versions; exact as a double,
+ * as programs that read JSON may keep it. */
+#define MODEL_VERSION_MOST INT64_C(999999999999999)
 
 /* Letters, digits, '.', '_' and '-', the first one a letter or digit, at most MODEL_NAME_MOST. */
 bool model_name_ok(const char *name);

@@ -14,7 +14,7 @@ static void references_come_apart(void **state)
         { "resnet", "resnet", "", 0 },
         { "resnet:3", "resnet", "", 3 },
         { "resnet@champion", "resnet", "champion", 0 },
-        { "a.b_c-1:999999999", "a.b_c-1", "", 999999999 },
+        { "a.b_c-1:999999999999999", "a.b_c-1", "", INT64_C(999999999999999) },
         { "0", "0", "", 0 },
     };
 
@@ -33,9 +33,10 @@ static void references_come_apart(void **state)
 static void other_text_is_refused_with_a_sentence(void **state)
 {
     static const char *const rows[] = {
-        "",   ".",     "..",    ".a",       "-a",   "_a",           "a/b",  "a b",
-        "a:", "a:0",   "a:01x", "a:-1",     "a:+1", "a:1000000000", "a@",   "a@.x",
-        ":1", "a@b:1", "a:1@b", "\xc3\xa4", "a\nb", "a:1 ",         "a\\b", "a%2fb",
+        "",     ".",    "..",    ".a",    "-a",    "_a",       "a/b",
+        "a b",  "a:",   "a:0",   "a:01x", "a:-1",  "a:+1",     "a:1000000000000000",
+        "a@",   "a@.x", ":1",    "a@b:1", "a:1@b", "\xc3\xa4", "a\nb",
+        "a:1 ", "a\\b", "a%2fb",
     };
     char long_name[131];
 

@@ -17,7 +17,8 @@ struct publishing {
     const struct models *r;
     const struct model_publish *what;
     const struct model_files *files;
-    char *staging, *id; /* the directory, and the name that says whose it is */
+    char *staging, *id; /* a directory of our own, and its name, which says whose it is */
+    char *dir;          /* in it: what becomes the version */
     struct format_facts facts;
     struct model_store_rows rows;
     char *by, *git;
@@ -40,7 +41,7 @@ static int publish_by_path(const void *a, const void *b)
 static int publish_copy(struct publishing *p, struct progress *progress, struct err *err)
 {
     struct model_store_copy c = {
-        .to = p->r->fs, .dir = p->staging, .prefix = LAYOUT_MODEL, .progress = progress
+        .to = p->r->fs, .dir = p->dir, .prefix = LAYOUT_MODEL, .progress = progress
     };
     AUTO_MODEL_FILES warmup = { 0 };
     int r = model_store_copy(&c, p->files, &p->rows, err);
@@ -65,12 +66,14 @@ static int publish_stage(struct publishing *p, struct err *err)
     if (r == 0)
         r = fs_mkdirs(p->r->fs, p->staging, 0700, false, err);
     if (r == 0)
+        r = fs_mkdirs(p->r->fs, p->dir, 0755, false, err);
+    if (r == 0)
         r = fs_stat(p->r->fs, p->staging, &e, err);
     if (r == 0 && !(p->by = strdup(e.owner)))
         r = err_oom(err);
     if (r == 0)
         r = publish_copy(p, progress, err);
-    return r < 0 ? r : model_store_seal(p->r->fs, p->staging, err);
+    return r < 0 ? r : model_store_seal(p->r->fs, p->dir, err);
 }
 
 /* ---- the manifest ---- */
@@ -94,7 +97,7 @@ static int publish_manifest(struct publishing *p, struct err *err)
         .files = p->rows.v,
         .n = p->rows.n,
     };
-    AUTO_FREE char *path = path_join(p->staging, LAYOUT_MANIFEST);
+    AUTO_FREE char *path = path_join(p->dir, LAYOUT_MANIFEST);
     AUTO_FREE char *text = NULL;
     AUTO_MANIFEST m = { 0 };
     int r = path ? manifest_text(&f, &text, err) : err_oom(err);
@@ -104,7 +107,7 @@ static int publish_manifest(struct publishing *p, struct err *err)
     if (r == 0)
         r = model_store_put(p->r, path, text, err);
     if (r == 0)
-        r = model_store_sync_dir(p->r->fs, p->staging, err);
+        r = model_store_sync_dir(p->r->fs, p->dir, err);
     if (r < 0)
         return r;
     manifest_done(&p->ret->manifest);
@@ -123,8 +126,9 @@ static bool publish_is_ours(const struct publishing *p)
     return models_manifest(p->r, p->what->name, p->version, &m, NULL) > 0 && str_eq(m.id, p->id);
 }
 
-/* On a local disk only whoever may write to a directory can move it; and nobody is to see the
- * files of a private model while they lie elsewhere. */
+/* Nobody is to see the files of a private model while they lie elsewhere, so they lie in a
+ * directory that only we may enter. They leave it with the mode that readers need, but for the
+ * right to write: on a local disk only whoever may write to a directory can move it. */
 static int publish_rename(const struct publishing *p, struct err *err)
 {
     AUTO_FREE char *to = NULL;
@@ -136,9 +140,7 @@ static int publish_rename(const struct publishing *p, struct err *err)
         r = models_path(p->r, p->what->name, &to, err, LAYOUT_VERSIONS "/%lld",
                         (long long)p->version);
     if (r == 0)
-        r = fs_chmod(fs, p->staging, 0755, err);
-    if (r == 0)
-        r = fs_rename(fs, p->staging, to, false, err);
+        r = fs_rename(fs, p->dir, to, false, err);
     if (r < 0 && publish_is_ours(p)) {
         err_clear(err);
         r = 0;
@@ -186,7 +188,7 @@ static int publish_next(struct publishing *p, struct err *err)
 
 static int publish_appear(struct publishing *p, struct err *err)
 {
-    AUTO_FREE char *manifest = path_join(p->staging, LAYOUT_MANIFEST);
+    AUTO_FREE char *manifest = path_join(p->dir, LAYOUT_MANIFEST);
     int r = manifest ? -EEXIST : err_oom(err);
 
     for (int tries = 0; r == -EEXIST && tries < TRIES; tries++) {
@@ -263,7 +265,8 @@ static int publish_prepare(struct publishing *p, struct err *err)
         r = model_store_mkdir(p->r, versions, err);
     if (r == 0)
         r = model_store_staging(p->r, &p->staging, err);
-    if (r == 0 && !(p->id = strdup(str_behind(p->staging, '/'))))
+    if (r == 0 && (!(p->id = strdup(str_behind(p->staging, '/'))) ||
+                   !(p->dir = path_join(p->staging, "version"))))
         r = err_oom(err);
     return r;
 }
@@ -290,6 +293,7 @@ static void publish_done(struct publishing *p)
         (void)model_store_remove(p->r, p->staging, NULL);
     free(p->staging);
     free(p->id);
+    free(p->dir);
     free(p->by);
     free(p->git);
     format_facts_done(&p->facts);

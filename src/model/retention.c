@@ -58,6 +58,11 @@ static int retention_withdraw(struct retaining *t, const struct manifest *m,
     int x = t->dry ? 0 : model_withdraw(t->r, t->model, m->version, err);
 
     row->removed = true;
+    if (x == -ENOENT) { /* somebody else has removed it since */
+        free(reason);
+        err_clear(err);
+        return 0;
+    }
     if (x == -EBUSY) { /* somebody has begun to use it since */
         free(reason);
         reason = strdup("in use now");
@@ -92,11 +97,20 @@ static int retention_published(struct retaining *t, const struct manifest *m, st
 static int retention_rest(struct retaining *t, int64_t version, struct err *err)
 {
     struct retention_row row = { .version = version, .removed = true };
+    const char *why = "its removal was interrupted";
     int x = model_withdraw_rest(t->r, t->model, version, t->dry, err);
 
-    return x <= 0
-               ? x
-               : retention_add(t->ret, t->model, &row, strdup("its removal was interrupted"), err);
+    if (x == -ENOENT) { /* whoever removes it is still at it */
+        err_clear(err);
+        return 0;
+    }
+    if (x == -EBUSY) {
+        err_clear(err);
+        row.removed = false;
+        why = "its removal was interrupted, and it is in use";
+        x = 1;
+    }
+    return x <= 0 ? x : retention_add(t->ret, t->model, &row, strdup(why), err);
 }
 
 static int retention_version(struct retaining *t, int64_t version, struct err *err)
@@ -132,35 +146,80 @@ int retention_model(const struct models *r, const char *model, unsigned keep, bo
 
 /* ---- what was left behind ---- */
 
-/* NULL: it stays. */
-static const char *retention_why(const struct fs_entry *e)
+/* Did anything in a tree change since? A directory's own time says nothing of what is written
+ * deeper inside. */
+static int retention_changed(const struct models *r, const struct fs_entry *top, int64_t since,
+                             struct err *err)
 {
-    switch (cache_temp_maker(e->name)) {
-    case CACHE_TEMP_DEAD:
-        return "its writer has ended";
-    case CACHE_TEMP_FAR:
-        return e->mtime < loop_wall() - DAY_MS ? "its writer was silent for a day" : NULL;
-    default:
-        return NULL;
+    AUTO_STRS dirs = { 0 };
+    bool changed = top->mtime >= since;
+    int x = top->type != FS_DIRECTORY ? 0 : strs_add(&dirs, top->path) < 0 ? err_oom(err) : 0;
+
+    for (size_t i = 0; x == 0 && !changed && i < dirs.n; i++) {
+        AUTO_FS_LIST *list = NULL;
+        const struct fs_entry *e;
+
+        x = fs_list_open(r->fs, dirs.v[i], &list, err);
+        while (x == 0 && !changed && (x = fs_list_next(list, &e, err)) > 0) {
+            changed = e->mtime >= since;
+            x = e->type == FS_DIRECTORY && !model_store_is_link(r->fs, e->path) &&
+                        strs_add(&dirs, e->path) < 0
+                    ? err_oom(err)
+                    : 0;
+        }
     }
+    return x < 0 ? x : changed;
+}
+
+/* *ret stays NULL when it stays. */
+static int retention_why(const struct models *r, const struct fs_entry *e, const char **ret,
+                         struct err *err)
+{
+    enum cache_temp_maker maker = cache_temp_maker(e->name);
+    int64_t since = loop_wall() - DAY_MS;
+    int x = 0;
+
+    if (maker == CACHE_TEMP_DEAD)
+        *ret = "its writer has ended";
+    else if (maker == CACHE_TEMP_FAR && e->mtime < since)
+        x = model_store_is_link(r->fs, e->path) ? 0 : retention_changed(r, e, since, err);
+    else
+        return 0;
+    if (x == 0 && maker == CACHE_TEMP_FAR)
+        *ret = "its writer was silent for a day";
+    return x < 0 ? x : 0;
+}
+
+/* Somebody else's are theirs to sweep, and what is gone was swept by them. */
+static bool retention_passes(int x)
+{
+    return x == -EACCES || x == -EPERM || x == -ENOENT;
 }
 
 static int retention_sweep(const struct models *r, const struct fs_entry *e, bool dry,
                            struct retention *ret, struct err *err)
 {
     struct retention_row row = { .removed = true };
-    const char *why = retention_why(e);
+    const char *why = NULL;
     AUTO_FREE char *name = strdup(e->name);
     struct fs_summary sum = { 0 };
-    int x = 0;
+    int x = name ? retention_why(r, e, &why, err) : err_oom(err);
 
-    if (!why || !name)
-        return name ? 0 : err_oom(err);
-    if (fs_summary(r->fs, e->path, &sum, NULL) == 0)
+    if (retention_passes(x)) {
+        err_clear(err);
+        return 0;
+    }
+    if (x < 0 || !why)
+        return x;
+    if (!model_store_is_link(r->fs, e->path) && fs_summary(r->fs, e->path, &sum, NULL) == 0)
         row.bytes = sum.length;
     if (!dry)
         x = model_store_remove(r, e->path, err);
-    if (x == -EACCES || x == -EPERM) { /* somebody else's: theirs to sweep */
+    if (x == -ENOENT) {
+        err_clear(err);
+        return 0;
+    }
+    if (retention_passes(x)) {
         err_clear(err);
         row.removed = false;
         why = "it belongs to somebody else";

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define STICKY 01000
 #define SET_GROUP 02000
@@ -101,6 +102,13 @@ int model_store_put(const struct models *r, const char *path, const char *text, 
 
 /* ---- trees ---- */
 
+bool model_store_is_link(struct fs *fs, const char *path)
+{
+    struct stat st;
+
+    return fs_is_local(fs) && lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
 /* All directories below `dir`, it first, each before those in it. */
 static int model_store_dirs(struct fs *fs, const char *dir, uint32_t open_mode, struct strs *ret,
                             struct err *err)
@@ -116,7 +124,10 @@ static int model_store_dirs(struct fs *fs, const char *dir, uint32_t open_mode, 
         if (r == 0)
             r = fs_list_open(fs, ret->v[i], &list, err);
         while (r == 0 && (r = fs_list_next(list, &e, err)) > 0)
-            r = e->type == FS_DIRECTORY && strs_add(ret, e->path) < 0 ? err_oom(err) : 0;
+            r = e->type == FS_DIRECTORY && !model_store_is_link(fs, e->path) &&
+                        strs_add(ret, e->path) < 0
+                    ? err_oom(err)
+                    : 0;
     }
     return r;
 }
@@ -134,17 +145,31 @@ int model_store_seal(struct fs *fs, const char *dir, struct err *err)
     return r;
 }
 
+/* Who may do everything needs no other modes, and changes none: what he removes may be of somebody
+ * who puts links in his way meanwhile, which path_remove() does not follow. */
+static int model_store_remove_local(struct fs *fs, const char *path, bool tree, struct err *err)
+{
+    AUTO_STRS dirs = { 0 };
+    int r = tree && geteuid() != 0 ? model_store_dirs(fs, path, 0700, &dirs, err) : 0;
+
+    return r < 0 ? r : path_remove(path, err);
+}
+
 static int model_store_remove_tree(struct fs *fs, const char *path, struct err *err)
 {
     AUTO_FS_ENTRY e = { 0 };
     AUTO_STRS dirs = { 0 };
+    bool tree;
     int r = fs_exists(fs, path, &e, err);
 
     if (r <= 0)
         return r;
-    if (e.type == FS_DIRECTORY)
+    tree = e.type == FS_DIRECTORY && !model_store_is_link(fs, path);
+    if (fs_is_local(fs))
+        return model_store_remove_local(fs, path, tree, err);
+    if (tree)
         r = model_store_dirs(fs, path, 0700, &dirs, err);
-    return r < 0 ? r : fs_delete(fs, path, e.type == FS_DIRECTORY, err);
+    return r < 0 ? r : fs_delete(fs, path, tree, err);
 }
 
 int model_store_remove(const struct models *r, const char *path, struct err *err)

@@ -34,6 +34,9 @@ int model_store_copy(const struct model_store_copy *c, const struct model_files 
                      struct model_store_rows *ret, struct err *err);
 void model_store_rows_done(struct model_store_rows *rows);
 
+/* Is it a symbolic link on a local disk? Nothing in a registry is one, so what such a link leads to
+ * is none of ours: it is neither changed nor looked into. */
+bool model_store_is_link(struct fs *fs, const char *path);
 /* A directory's names are on the disk. */
 int model_store_sync_dir(struct fs *fs, const char *dir, struct err *err);
 /* Everything below `dir` read-only, and on the disk; `dir` itself keeps its mode. */

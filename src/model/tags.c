@@ -31,11 +31,13 @@ int tags_set(const struct models *r, const struct manifest *m, int64_t generatio
     int x = models_path(r, m->name, &dir, err, LAYOUT_TAGS "/%lld", (long long)m->version);
 
     if (x == 0 && json_object_size(tags) > TAGS_MOST)
-        x = err_set(err, -E2BIG, "a version can have at most %d tags", TAGS_MOST);
+        return err_set(err, -E2BIG, "a version can have at most %d tags", TAGS_MOST);
     if (x == 0)
         x = json_make(&doc, err, "{s:o}", "tags", json_deep_copy(tags));
     if (x == 0)
         x = generations_add(r, dir, generation + 1, doc, err);
+    if (x == -E2BIG)
+        err_set(err, x, "the tags of %s:%lld are too large", m->name, (long long)m->version);
     if (x == -EEXIST)
         err_set(err, x, "somebody else changed the tags of %s:%lld at the same time", m->name,
                 (long long)m->version);

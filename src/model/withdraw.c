@@ -129,8 +129,11 @@ int model_withdraw_rest(const struct models *r, const char *model, int64_t versi
     fs_entry_done(&e);
     if (x > 0)
         x = fs_exists(r->fs, files, &e, err);
-    if (x <= 0 || dry)
+    if (x <= 0)
         return x;
+    x = withdraw_check(r, model, version, err);
+    if (x < 0 || dry)
+        return x < 0 ? x : 1;
     x = fs_chmod(r->fs, dir, 0755, err);
     if (x == 0)
         x = withdraw_files(r, model, version, dir, err);

@@ -11,6 +11,7 @@
 int model_withdraw(const struct models *r, const char *model, int64_t version, struct err *err);
 
 /* Deletes what an interrupted one left of a version that is not published any more. Returns 1 when
- * there was something (with `dry`: nothing is deleted), else 0. */
+ * there was something (with `dry`: nothing is deleted), else 0. -EBUSY when somebody began to use
+ * the version while it was being removed: then whoever removes it may be about to put it back. */
 int model_withdraw_rest(const struct models *r, const char *model, int64_t version, bool dry,
                         struct err *err);

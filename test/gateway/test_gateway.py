@@ -328,6 +328,19 @@ def test_a_bad_version_goes_back(tmp_path, delay, path_status, why):
         assert json.loads(request(g.port)[2])["replica"] == "a"
 
 
+def test_a_new_replica_at_the_address_of_a_drained_one_gets_requests(tmp_path):
+    a, b = Replica("a"), Replica("b")
+    with running(g := one_model(tmp_path, a, b), a, b):
+        g.await_ready("a", "b")
+        assert g.do(do="drain", replica="b", wait="20s")["idle"]
+        for replicas in ([a], [a, b]):
+            g.spec["models"] = [model(replicas)]
+            g.apply()
+            g.await_settled()
+        g.await_ready("b")
+        until(lambda: json.loads(request(g.port)[2])["replica"] == "b", "b is asked")
+
+
 def test_a_version_in_use_is_not_given_up_for_one_that_is_not_ready(tmp_path):
     a = Replica("a")
     with running(g := one_model(tmp_path, a), a):
@@ -342,6 +355,7 @@ def test_a_version_in_use_is_not_given_up_for_one_that_is_not_ready(tmp_path):
 @pytest.mark.parametrize("line, says", [
     (b"{", "the command"), (b'{"do": "fly"}', "'fly' is not a command"), (b"[]", "needs 'do'"),
     (b'{"do": "drain", "replica": "x"}', "no replica 'x'"),
+    (b'{"do": "drain", "replica": "x", "wait": 30}', "'wait' must be a time"),
     (b'{"do": "canary", "model": "x", "percent": 1}', "no model 'x'"),
     (b'{"do": "apply", "spec": "/nowhere"}', "/nowhere"),
 ])
@@ -364,8 +378,28 @@ def test_a_machine_without_haproxy_is_told_what_to_install(tmp_path):
     assert done.returncode == 1 and "/nowhere" in done.stderr
 
 
-def test_a_port_in_use_is_a_sentence(tmp_path):
+@pytest.mark.parametrize("option", [socket.SO_REUSEADDR, socket.SO_REUSEPORT])
+def test_a_port_can_be_held_for_the_gateway(tmp_path, option):
+    """Who started it keeps the port bound; a second gateway gets no share of its connections."""
+    a = Replica("a")
+    (tmp_path / "other").mkdir()
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, option, 1)
+        holder.bind(("127.0.0.1", 0))
+        port = holder.getsockname()[1]
+        g = Gateway(tmp_path, models=[model([a])], listen=f"127.0.0.1:{port}").start()
+        with running(g, a):
+            g.await_ready("a")
+            assert request(port)[0] == 200
+            other = Gateway(tmp_path / "other", models=[model([a])], listen=f"127.0.0.1:{port}")
+            with pytest.raises(AssertionError, match=f"listen on 127.0.0.1:{port}"):
+                other.start()
+
+
+@pytest.mark.parametrize("option", [socket.SO_REUSEADDR, socket.SO_REUSEPORT])
+def test_a_port_in_use_is_a_sentence(tmp_path, option):
     with socket.socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, option, 1)
         s.bind(("127.0.0.1", port := free_port()))
         s.listen()
         g = Gateway(tmp_path, models=[model([])], listen=f"127.0.0.1:{port}")

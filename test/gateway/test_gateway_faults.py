@@ -3,8 +3,10 @@
 import asyncio
 import os
 import signal
+import socket
 import time
 
+import pytest
 from gateway_support import Gateway, Load, Replica, away, haproxies, model, request, running, until
 
 
@@ -78,6 +80,80 @@ def test_a_gateway_that_is_stopped_answers_what_it_has(tmp_path):
     with running(g, a):
         g.await_ready("a")
         assert asyncio.run(story())[0] == 200
+
+
+def test_a_gateway_that_ends_refuses_new_clients(tmp_path):
+    """It still answers what it has; who comes now is not left to wait for nothing."""
+    a = Replica("a")
+    g = Gateway(tmp_path, models=[model([a])]).start()
+
+    def refused():
+        try:
+            socket.create_connection(("127.0.0.1", g.port), timeout=60).close()
+        except ConnectionRefusedError:
+            return True
+        return False
+
+    async def story():
+        slow = asyncio.create_task(away(lambda: request(g.port, headers=["X-Delay: 5000"])))
+        await away(lambda: until(lambda: g.versions()[1]["replicas"][0]["in_flight"] == 1,
+                                 "the request is on its way"))
+        g.process.send_signal(signal.SIGTERM)
+        await away(lambda: until(refused, "a new client is refused"))
+        assert not slow.done()
+        return await slow
+
+    with running(g, a):
+        g.await_ready("a")
+        assert asyncio.run(story())[0] == 200
+
+
+def test_what_a_reload_left_behind_is_answered_before_the_end(tmp_path):
+    a = Replica("a")
+    g = Gateway(tmp_path, models=[model([a])]).start()
+
+    async def story():
+        slow = asyncio.create_task(away(lambda: request(g.port, headers=["X-Delay: 4000"])))
+        await away(lambda: until(lambda: g.versions()[1]["replicas"][0]["in_flight"] == 1,
+                                 "the request is on its way"))
+        g.spec["body_max"] = "1m"
+        await away(g.apply)
+        await away(g.stop)
+        return await slow
+
+    with running(g, a):
+        g.await_ready("a")
+        assert asyncio.run(story())[0] == 200
+
+
+def test_a_directory_is_one_gateways(tmp_path):
+    """A second one would change the servers of the first one's HAProxy."""
+    a = Replica("a")
+    g = Gateway(tmp_path, models=[model([a])]).start()
+    with running(g, a):
+        g.await_ready("a")
+        (tmp_path / "more").mkdir()
+        other = Gateway(tmp_path / "more", models=[model([a])])
+        with pytest.raises(AssertionError, match="another gateway is using the directory"):
+            other.start("--dir", str(tmp_path / "g"))
+        g.apply()
+        assert g.await_settled()["models"][0]["versions"][0]["ready"] == 1
+
+
+def test_what_a_killed_gateway_wrote_is_removed_by_the_next(tmp_path):
+    a = Replica("a")
+    g = Gateway(tmp_path, models=[model([a])]).start()
+    with running(g, a):
+        for limit in ("1m", "2m"):
+            g.spec["body_max"] = limit
+            g.apply()
+        g.process.kill()
+        g.process.communicate()
+        assert "g3" in os.listdir(tmp_path / "g")
+        g.start()
+        assert [name for name in os.listdir(tmp_path / "g") if name[0] == "g"] == ["g1"]
+        g.stop()
+        assert not os.listdir(tmp_path / "g")
 
 
 def test_a_changed_limit_reloads_without_a_failed_request(tmp_path):

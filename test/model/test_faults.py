@@ -62,6 +62,21 @@ def test_what_a_living_push_writes_is_not_swept(registry, hello):
     assert registry.versions("m") == [1]
 
 
+def test_what_is_staged_is_nobody_elses_to_read(registry, hello):
+    """Not even while its number is taken by another writer and it looks for the next one."""
+    os.makedirs(f"{registry.place}/.staging")
+    pushes = [registry.start("push", hello, "m", stdout=subprocess.DEVNULL) for _ in range(16)]
+    modes = set()
+    while any(p.poll() is None for p in pushes):
+        for entry in os.scandir(f"{registry.place}/.staging"):
+            try:
+                modes.add(entry.stat().st_mode & 0o777)
+            except FileNotFoundError:
+                pass  # published since
+    assert modes and not any(m & 0o077 for m in modes), [oct(m) for m in modes]
+    assert all(p.returncode == 0 for p in pushes) and len(registry.versions("m")) == 16
+
+
 def test_an_interrupted_push_cleans_up(registry, hello):
     (hello / "big").write_bytes(bytes(256 << 20))
     os.makedirs(registry.place)

@@ -126,25 +126,120 @@ def test_verify_finds_what_changed(registry, tmp_path):
 
 def test_a_base_directory_goes_in_and_comes_out(filled, tmp_path):
     base = tmp_path / "base"
-    for number in ("1", "3", "12"):
+    for number in ("1", "3", "12", "1700000000"):  # the last is a time, as TensorFlow numbers them
         handler(base / number, number)
     handler(base / "not-a-version")
     handler(base / "0")
     done = filled.json("import", base, "served")
-    assert [v["version"] for v in done["versions"]] == [1, 3, 12]
-    assert filled.versions("served") == [1, 3, 12]
+    assert [v["version"] for v in done["versions"]] == [1, 3, 12, 1700000000]
+    assert filled.versions("served") == [1, 3, 12, 1700000000]
     again = filled.json("import", base, "served")
     assert all(v["unchanged"] for v in again["versions"])
     out = tmp_path / "out"
     filled.ok("export", "served", out)
     for number in ("1", "3", "12"):
         subprocess.run(["diff", "-r", base / number, out / number], check=True)
-    assert sorted(p.name for p in out.iterdir()) == ["1", "12", "3"]
+    assert sorted(p.name for p in out.iterdir()) == ["1", "12", "1700000000", "3"]
     assert not any(v["written"] for v in filled.json("export", "served", out)["versions"])
     handler(base / "3", "changed")
     filled.fails(73, "import", base, "served", says="served:3 exists already")
     filled.fails(1, "import", tmp_path / "home", "x", says="o such file")
     filled.fails(1, "import", base / "1", "x", says="has no numbered versions")
+
+
+def test_verify_knows_the_versions_that_are_not_there(registry, hello):
+    registry.ok("push", hello, "m")
+    registry.fails(1, "verify", "m:2", says="there is no version 2 of 'm'")
+    registry.fails(1, "verify", "m@none", says="there is no alias 'none'")
+    registry.fails(1, "verify", "n", says="there is no model 'n'")
+
+
+def test_a_damaged_version_hides_no_other_one(registry, hello):
+    for name in ("a", "b"):
+        registry.ok("push", hello, name)
+        registry.ok("push", hello, name)
+    manifest = Path(registry.place) / "a/versions/2/MANIFEST.json"
+    manifest.chmod(0o644)
+    manifest.write_text("{")
+    done = registry("list", "--json")
+    assert done.returncode == 0 and "note: a:2: " in done.stderr, done.stderr
+    listed = json.loads(done.stdout)
+    assert [m["name"] for m in listed["models"]] == ["b"] and listed["damaged"] == ["a"]
+    versions = registry.json("list", "a")
+    assert [v["version"] for v in versions["versions"]] == [1]
+    assert versions["damaged"] == ["a:2"]
+
+
+def test_text_of_a_manifest_does_not_command_the_terminal(registry, hello):
+    registry.ok("push", hello, "m")
+    path = Path(registry.place) / "m/versions/1/MANIFEST.json"
+    manifest = json.loads(path.read_text())
+    evil = "a\x1b[2Jb"
+    manifest |= {"format": evil, "created_by": evil, "job": evil, "tags": {"k": evil},
+                 "signatures": {evil: {"inputs": [
+                     {"name": evil, "datatype": evil, "shape": [1]}], "outputs": []}}}
+    path.chmod(0o644)
+    path.write_text(json.dumps(manifest))
+    for words in (["show", "m"], ["list"], ["list", "m"], ["tag", "m"]):
+        assert "\x1b" not in registry.ok(*words), words
+
+
+def test_tags_that_nobody_could_read_are_refused(registry, hello):
+    registry.ok("push", hello, "m")
+    tags = [f"k{i}={'x' * 1000}" for i in range(256)]
+    registry.ok("tag", "m", *tags[:200])
+    registry.fails(1, "tag", "m", *[f"{'k' * 100}{i}={'x' * 1000}" for i in range(56)],
+                   says="tags of m:1 are too large")
+    assert len(registry.json("show", "m")["tags"]) == 200
+    registry.fails(1, "tag", "m", *tags, "one=more", says="at most 256 tags")
+
+
+def test_links_lead_out_of_no_tree(registry, hello, tmp_path):
+    """Neither prune nor rm changes what a link leads to, and verify does not look into it."""
+    outside = tmp_path / "outside"
+    (outside / "deep").mkdir(parents=True)
+    (outside / "deep/file").write_text("x")
+    for path in (outside, outside / "deep"):
+        path.chmod(0o755)
+    registry.ok("push", hello, "m")
+    registry.ok("push", hello, "m")
+    staging = Path(registry.place) / ".staging"
+    left = staging / ".put-0123456789abcdef-1-1-0123456789abcdef"
+    (left / "model").mkdir(parents=True)
+    (left / "model/link").symlink_to(outside)
+    top = staging / ".put-0123456789abcdef-2-1-0123456789abcdef"
+    top.symlink_to(outside)
+    model = Path(registry.place) / "m/versions/1/model"
+    model.chmod(0o755)
+    (model / "link").symlink_to(outside)
+    problems, = registry("verify", "m:1", "--json"),
+    assert json.loads(problems.stdout)["versions"][0]["problems"] == [
+        {"path": "model/link", "problem": "not in the manifest"}]
+    old = (time.time() - 90000,) * 2
+    for path in (left / "model/link", top):
+        os.utime(path, old, follow_symlinks=False)
+    for path in (left / "model", left, outside):
+        os.utime(path, old)
+    registry.ok("rm", "m:1")
+    registry.ok("prune")
+    assert not list(staging.iterdir())
+    assert (outside / "deep/file").read_text() == "x"
+    assert [p.stat().st_mode & 0o777 for p in (outside, outside / "deep")] == [0o755, 0o755]
+
+
+def test_an_upload_from_elsewhere_that_still_grows_is_not_swept(registry, hello):
+    """Its own directory changed when it began, its files a moment ago."""
+    registry.ok("push", hello, "m")
+    left = Path(registry.place) / ".staging/.put-0123456789abcdef-1-1-0123456789abcdef"
+    (left / "version/model/deep").mkdir(parents=True)
+    (left / "version/model/deep/part").write_text("x")
+    for path in (left / "version/model/deep", left / "version/model", left / "version", left):
+        os.utime(path, (time.time() - 90000,) * 2)
+    assert registry.json("prune")["staging"] == []
+    assert left.exists()
+    os.utime(left / "version/model/deep/part", (time.time() - 90000,) * 2)
+    assert len(registry.json("prune")["staging"]) == 1
+    assert not left.exists()
 
 
 def test_what_another_machine_left_is_swept_after_a_day(registry, hello):
@@ -157,8 +252,9 @@ def test_what_another_machine_left_is_swept_after_a_day(registry, hello):
         (path / "model").mkdir(parents=True)
         (path / "model/part").write_text("x")
         (path / "model").chmod(0o555)
-    for path in (old, foreign):
-        os.utime(path, (time.time() - 90000,) * 2)
+    for top in (old, foreign):
+        for path in (top / "model/part", top / "model", top):
+            os.utime(path, (time.time() - 90000,) * 2)
     row, = registry.json("prune", "--dry-run")["staging"]
     assert (row["name"], row["reason"]) == (old.name, "its writer was silent for a day")
     assert old.exists()
@@ -178,3 +274,39 @@ def test_prune_finishes_a_removal_that_was_interrupted(registry, hello):
     assert (row["version"], row["reason"]) == (1, "its removal was interrupted")
     assert [p.name for p in version.iterdir()] == ["REMOVED.json"]
     assert registry.json("push", hello, "m")["version"] == 3
+
+
+def test_prune_deletes_no_files_of_a_version_that_is_in_use(registry, hello, tmp_path):
+    """Whoever removes it hides it, finds that it is in use, and puts it back: prune comes between."""
+    registry.ok("push", hello, "m")
+    registry.ok("push", hello, "m")
+    version = Path(registry.place) / "m/versions/1"
+    write(registry, "m/deployments/web.json", json.dumps({"versions": [1]}), tmp_path)
+    version.chmod(0o755)
+    (version / "MANIFEST.json").rename(version / "REMOVED.json")
+    for dry in (["--dry-run"], []):
+        row = registry.json("prune", *dry)["versions"][-1]
+        assert (row["version"], row["removed"]) == (1, False) and "in use" in row["reason"]
+    (version / "REMOVED.json").rename(version / "MANIFEST.json")
+    assert registry.json("verify", "m:1")["versions"][0]["ok"]
+
+
+def test_a_damaged_model_keeps_prune_from_no_other_one(registry, hello, tmp_path):
+    for name in ("a", "b"):
+        registry.ok("push", hello, name)
+        registry.ok("push", hello, name)
+    write(registry, "a/deployments/odd.json", "{}", tmp_path)
+    done = registry("prune", "--keep", "1")
+    assert done.returncode == 0 and "does not list its versions" in done.stderr, done.stderr
+    assert (registry.versions("a"), registry.versions("b")) == ([1, 2], [2])
+    registry.fails(70, "prune", "a", says="does not list its versions")
+
+
+def test_prunes_at_the_same_time_do_not_fail(registry, hello):
+    for _ in range(12):
+        registry.ok("push", hello, "m")
+    prunes = [registry.start("prune", "--keep", "2", stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, text=True) for _ in range(6)]
+    says = [p.communicate()[1] for p in prunes]
+    assert [p.returncode for p in prunes] == [0] * 6, says
+    assert registry.versions("m") == [11, 12]

@@ -110,6 +110,16 @@ def test_only_a_model_is_published(registry, tmp_path):
     assert registry.json("list")["models"] == []
 
 
+def test_a_large_text_of_xgboost_takes_little_memory(registry, tmp_path):
+    (tmp_path / "m.json").write_text('{"learner": {"gradient_booster": {"model": {"a": ['
+                                     + "1," * (20 << 20) + "1]}}}}")
+    push = registry.start("push", tmp_path / "m.json", "m", stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(push.pid, 0)
+    push.returncode = os.waitstatus_to_exitcode(status)
+    assert push.returncode == 0 and used.ru_maxrss < 500 * 1024
+    assert registry.json("show", "m")["format"] == "xgboost"
+
+
 def test_unchanged_files_make_no_version_when_asked(registry, hello):
     registry.ok("push", hello, "m")
     assert registry.json("push", hello, "m", "--if-changed")["unchanged"]

@@ -1,4 +1,5 @@
-/* model_call.c - see model_call.h */
+/* model_call.c - opens the registry for a verb, and knows which failures hide nothing else. See
+ * model_call.h. */
 #include "cmd/model/model_call.h"
 #include "hadoop/fs/fs.h"
 
@@ -54,4 +55,9 @@ int model_operand(const struct model_call *c, size_t i, struct model_ref *ret, s
 bool model_denied(int r)
 {
     return r == -EACCES || r == -EPERM;
+}
+
+bool model_damaged(int r)
+{
+    return r == -EBADMSG || r == -EPROTONOSUPPORT;
 }

@@ -40,6 +40,9 @@ int model_operand(const struct model_call *c, size_t i, struct model_ref *ret, s
 
 /* 1 when a failure is that the user may not read a model, which a list passes over with a note. */
 bool model_denied(int r);
+/* 1 when a manifest or a record cannot be understood: that hides no other version and no other
+ * model. */
+bool model_damaged(int r);
 
 /* An object of KEY=VALUE words; CLI_USAGE for others. *ret is the caller's. */
 int model_tags(const struct strs *words, json_t **ret, struct err *err);

@@ -26,7 +26,8 @@ struct listing {
     struct model_call *c;
     struct table *table; /* NULL: JSON */
     json_t *rows;
-    bool of_one; /* a model's versions */
+    json_t *denied, *damaged; /* names; of versions NAME:VERSION */
+    bool of_one;              /* a model's versions */
 };
 
 /* One line, or one object. */
@@ -58,6 +59,21 @@ static int model_list_add(struct listing *l, const struct manifest *m,
     return 0;
 }
 
+/* Passes over what cannot be shown, with a note; `name` is used up. */
+static int model_list_miss(struct listing *l, int r, json_t *name, struct err *err)
+{
+    json_t *into = model_denied(r) ? l->denied : model_damaged(r) ? l->damaged : NULL;
+
+    if (!into) {
+        json_decref(name);
+        return r;
+    }
+    if (into == l->damaged && !l->c->x->globals->quiet)
+        fprintf(stderr, "note: %s\n", err->text);
+    err_clear(err);
+    return json_array_append_new(into, name) < 0 ? err_oom(err) : 0;
+}
+
 /* ---- one model ---- */
 
 static int model_list_versions(struct listing *l, const char *name, struct err *err)
@@ -74,6 +90,8 @@ static int model_list_versions(struct listing *l, const char *name, struct err *
         r = models_manifest(&l->c->r, name, all.v[i - 1], &m, err);
         if (r > 0)
             r = model_list_add(l, &m, &aliases, err);
+        else if (model_damaged(r))
+            r = model_list_miss(l, r, json_sprintf("%s:%lld", name, (long long)all.v[i - 1]), err);
     }
     return r;
 }
@@ -98,18 +116,16 @@ static int model_list_newest(struct listing *l, const char *name, struct err *er
     return r < 0 ? r : model_list_add(l, &m, &aliases, err);
 }
 
-/* A model that the user may not read hides no other one. */
-static int model_list_all(struct listing *l, json_t *denied, struct err *err)
+/* A model that the user may not read, or that is damaged, hides no other one. */
+static int model_list_all(struct listing *l, struct err *err)
 {
     AUTO_STRS names = { 0 };
     int r = models_names(&l->c->r, &names, err);
 
     for (size_t i = 0; r == 0 && i < names.n; i++) {
         r = model_list_newest(l, names.v[i], err);
-        if (!model_denied(r))
-            continue;
-        err_clear(err);
-        r = json_array_append_new(denied, json_string(names.v[i])) < 0 ? err_oom(err) : 0;
+        if (r < 0)
+            r = model_list_miss(l, r, json_string(names.v[i]), err);
     }
     return r;
 }
@@ -130,7 +146,7 @@ static void model_list_note(const struct model_call *c, const json_t *denied)
 
 /* ---- output ---- */
 
-static int model_list_print(struct listing *l, const char *name, json_t *denied, struct err *err)
+static int model_list_print(struct listing *l, const char *name, struct err *err)
 {
     AUTO_FREE char *place = NULL;
     json_t *v = NULL;
@@ -138,16 +154,16 @@ static int model_list_print(struct listing *l, const char *name, json_t *denied,
 
     if (l->table) {
         r = table_end(l->table, err);
-        model_list_note(l->c, denied);
+        model_list_note(l->c, l->denied);
         return r;
     }
     r = fs_uri(l->c->r.fs, l->c->r.root, &place, err);
     if (r < 0)
         return r;
-    r = l->of_one ? json_make(&v, err, "{s:s, s:s, s:O}", "registry", place, "name", name,
-                              "versions", l->rows)
-                  : json_make(&v, err, "{s:s, s:O, s:O}", "registry", place, "models", l->rows,
-                              "denied", denied);
+    r = l->of_one ? json_make(&v, err, "{s:s, s:s, s:O, s:O}", "registry", place, "name", name,
+                              "versions", l->rows, "damaged", l->damaged)
+                  : json_make(&v, err, "{s:s, s:O, s:O, s:O}", "registry", place, "models", l->rows,
+                              "denied", l->denied, "damaged", l->damaged);
     return r < 0 ? r : model_print_json(v, err);
 }
 
@@ -157,11 +173,14 @@ static int model_list_work(struct model_call *c, struct err *err)
     struct listing l = { .c = c, .of_one = cli->n_operands > 0 };
     AUTO_JSON *rows = json_array();
     AUTO_JSON *denied = json_array();
+    AUTO_JSON *damaged = json_array();
     struct model_ref ref = { 0 };
     AUTO_TABLE t = { 0 };
-    int r = rows && denied ? 0 : err_oom(err);
+    int r = rows && denied && damaged ? 0 : err_oom(err);
 
     l.rows = rows;
+    l.denied = denied;
+    l.damaged = damaged;
     l.table = c->x->globals->json ? NULL : &t;
     if (l.of_one)
         table_begin(&t, stdout, version_columns, COUNT_OF(version_columns));
@@ -173,8 +192,8 @@ static int model_list_work(struct model_call *c, struct err *err)
         r = cli_bad(err, "list takes a model's name; for one version: ydl model show %s",
                     cli->operands[0]);
     if (r == 0)
-        r = l.of_one ? model_list_versions(&l, ref.name, err) : model_list_all(&l, denied, err);
-    return r < 0 ? r : model_list_print(&l, ref.name, denied, err);
+        r = l.of_one ? model_list_versions(&l, ref.name, err) : model_list_all(&l, err);
+    return r < 0 ? r : model_list_print(&l, ref.name, err);
 }
 
 static int model_list_run(struct cli *c, struct err *err)

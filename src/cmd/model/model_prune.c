@@ -19,6 +19,16 @@ static const struct cli_opt opts[] = {
 };
 /* clang-format on */
 
+/* One model that is passed over keeps none of the others from being pruned. */
+static void prune_note(const char *name, int r, struct err *err)
+{
+    if (model_denied(r))
+        fprintf(stderr, "note: you are not permitted to change model '%s'\n", name);
+    else
+        fprintf(stderr, "note: model '%s' is not pruned: %s\n", name, err->text);
+    err_clear(err);
+}
+
 static int prune_work(const struct model_call *c, struct retention *all, struct err *err)
 {
     const struct args *a = model_args(c);
@@ -37,9 +47,8 @@ static int prune_work(const struct model_call *c, struct retention *all, struct 
     }
     for (size_t i = 0; r == 0 && i < names.n; i++) {
         r = retention_model(&c->r, names.v[i], a->keep, a->dry_run, all, err);
-        if (model_denied(r)) {
-            fprintf(stderr, "note: you are not permitted to change model '%s'\n", names.v[i]);
-            err_clear(err);
+        if (model_denied(r) || model_damaged(r)) {
+            prune_note(names.v[i], r, err);
             r = 0;
         }
     }

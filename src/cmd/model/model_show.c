@@ -41,14 +41,15 @@ static void model_show_shape(const json_t *shape)
 
 static void model_show_tensors(const char *label, const json_t *list)
 {
-    char name[256];
+    char name[256], type[64];
     const json_t *t;
     size_t i;
 
     json_array_foreach(list, i, t)
     {
         str_clean(name, sizeof(name), format_text(t, "name"));
-        printf("  %-9s %s  %s ", i ? "" : label, name, format_text(t, "datatype"));
+        str_clean(type, sizeof(type), format_text(t, "datatype"));
+        printf("  %-9s %s  %s ", i ? "" : label, name, type);
         model_show_shape(json_object_get(t, "shape"));
         printf("\n");
     }

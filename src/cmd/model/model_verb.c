@@ -32,8 +32,9 @@ static const struct cli_section sections[] = {
     { "JSON OUTPUT",
       "push\tname, version, format, bytes, tree_sha256, unchanged, alias.\n"
       "list\tregistry, and models: name, version (the newest), format, bytes, created_ms,\n"
-      "created_by, aliases of that version; denied, the models that you may not read. With NAME:\n"
-      "name, and versions with the same keys.\n"
+      "created_by, aliases of that version; denied, the models that you may not read; damaged,\n"
+      "those whose newest manifest cannot be understood. With NAME: name, versions with the same\n"
+      "keys, and damaged versions.\n"
       "show\tThe manifest, with the present aliases and tags.\n"
       "pull\tname, version, format, target, bytes, entry.\n"
       "alias\tname, alias, version, previous; null for none.\n"

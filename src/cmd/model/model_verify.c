@@ -59,7 +59,8 @@ static int verify_report(struct verifying *t, const char *name, int64_t version,
     return r < 0 ? r : json_array_append_new(t->rows, v) < 0 ? err_oom(err) : 0;
 }
 
-/* A manifest that makes no sense is a problem of that version, and hides no other one. */
+/* A manifest that makes no sense is a problem of that version, and hides no other one. Returns 0
+ * when the version is not published, else 1. */
 static int verify_version(struct verifying *t, const char *name, int64_t version, struct err *err)
 {
     struct fetch_problems problems = { 0 };
@@ -70,7 +71,8 @@ static int verify_version(struct verifying *t, const char *name, int64_t version
 
     if (r == -EBADMSG) {
         err_clear(err);
-        return verify_report(t, name, version, &(struct fetch_problems){ &bad, 1 }, err);
+        r = verify_report(t, name, version, &(struct fetch_problems){ &bad, 1 }, err);
+        return r < 0 ? r : 1;
     }
     if (r <= 0)
         return r;
@@ -81,7 +83,7 @@ static int verify_version(struct verifying *t, const char *name, int64_t version
     if (r == 0)
         r = verify_report(t, name, version, &problems, err);
     fetch_problems_done(&problems);
-    return r;
+    return r < 0 ? r : 1;
 }
 
 static int verify_model(struct verifying *t, const char *name, struct err *err)
@@ -89,13 +91,14 @@ static int verify_model(struct verifying *t, const char *name, struct err *err)
     AUTO_VERSION_LIST all = { 0 };
     int r = models_versions(&t->c->r, name, &all, err);
 
-    for (size_t i = 0; r == 0 && i < all.n; i++)
+    for (size_t i = 0; r >= 0 && i < all.n; i++)
         r = verify_version(t, name, all.v[i], err);
-    return r;
+    return r < 0 ? r : 0;
 }
 
 static int verify_operand(struct verifying *t, size_t i, struct err *err)
 {
+    AUTO_MANIFEST m = { 0 };
     struct model_ref ref;
     int r = model_operand(t->c, i, &ref, err);
 
@@ -105,8 +108,11 @@ static int verify_operand(struct verifying *t, size_t i, struct err *err)
         return r;
     if (!ref.version)
         return verify_model(t, ref.name, err);
+    *ref.alias = '\0';
     r = verify_version(t, ref.name, ref.version, err);
-    return r;
+    if (r == 0) /* it says what there is instead */
+        r = models_find(&t->c->r, &ref, &m, err);
+    return r < 0 ? r : 0;
 }
 
 static int verify_all(struct verifying *t, struct err *err)

@@ -12,11 +12,12 @@
 
 #define SYMBOL_END "-symbol.json"
 #define PARAMS_END ".params"
-#define SYMBOL_MOST (64 * MIB)
+#define SYMBOL_MOST (16 * MIB)
 #define LIST_MAGIC 0x112U
 #define ARRAY_V2 0xF993FAC9U
 #define ARRAY_V3 0xF993FACAU /* with numpy's shapes: zero dimensions are a scalar */
 #define NAME_MOST 4096
+#define WEIGHTS_MOST 1000000
 #define DIMS_MOST 64
 
 /* ---- params ---- */
@@ -83,16 +84,24 @@ static int mxnet_take_name(struct mxnet_at *a, struct strs *names, struct err *e
 {
     uint64_t n = mxnet_number(a, 8);
     const uint8_t *p = a->bad || n > NAME_MOST ? NULL : pages_get(a->pages, a->at, (size_t)n);
+    const uint8_t *colon;
+    size_t skip;
 
     if (!p) {
         a->bad = true;
         return 0;
     }
     mxnet_skip(a, n);
-    return strs_addn(names, (const char *)p, (size_t)n) < 0 ? err_oom(err) : 0;
+    if (names->n == WEIGHTS_MOST) {
+        a->bad = true;
+        return 0;
+    }
+    colon = memchr(p, ':', (size_t)n);
+    skip = colon ? (size_t)(colon - p) + 1 : 0;
+    return strs_addn(names, (const char *)p + skip, (size_t)n - skip) < 0 ? err_oom(err) : 0;
 }
 
-/* "arg:fc1_weight" … 1, or 0 when these bytes are no list of arrays. */
+/* "fc1_weight" of "arg:fc1_weight" …, sorted. 1, or 0 when these bytes are no list of arrays. */
 static int mxnet_names(const struct format_tree *t, size_t file, struct strs *names,
                        struct err *err)
 {
@@ -109,23 +118,13 @@ static int mxnet_names(const struct format_tree *t, size_t file, struct strs *na
     n = mxnet_number(&a, 8);
     for (uint64_t i = 0; i < n && !a.bad && r == 0; i++)
         r = mxnet_take_name(&a, names, err);
+    strs_sort(names);
     if (r == 0)
         r = pages_failed(&pages, err);
     return r < 0 ? r : !a.bad;
 }
 
 /* ---- symbol ---- */
-
-static bool mxnet_has_weight(const struct strs *names, const char *name)
-{
-    for (size_t i = 0; i < names->n; i++) {
-        const char *colon = strchr(names->v[i], ':');
-
-        if (str_eq(colon ? colon + 1 : names->v[i], name))
-            return true;
-    }
-    return false;
-}
 
 static int mxnet_inputs(const json_t *nodes, const struct strs *names, json_t *list,
                         struct err *err)
@@ -140,7 +139,7 @@ static int mxnet_inputs(const json_t *nodes, const struct strs *names, json_t *l
         const char *name = json_string_value(json_object_get(node, "name"));
 
         if (r == 0 && op && name && str_eq(op, "null") && !str_ends(name, "_label") &&
-            !mxnet_has_weight(names, name))
+            !format_names_have(names, name))
             r = format_tensor(list, name, "FP32", NULL, err);
     }
     return r;

@@ -194,7 +194,7 @@ static int onnx_value(struct pb m, const struct strs *weights, json_t *list, str
                     onnx_tensor_type(pb_in(&types, &f), &type, &shape);
         }
     }
-    if (!name || m.bad || strs_has(weights, name) || json_array_size(list) >= TENSORS_MOST)
+    if (!name || m.bad || format_names_have(weights, name) || json_array_size(list) >= TENSORS_MOST)
         return 0;
     return format_tensor(list, name, type, take(shape), err);
 }
@@ -215,6 +215,7 @@ static int onnx_graph(const struct format_tree *t, size_t file, struct pb graph,
         r = pages_failed(m.pages, err) < 0
                 ? m.pages->failed
                 : err_set(err, -EINVAL, "'%s' is a damaged ONNX model", t->files[file].path);
+    strs_sort(&weights);
     m = graph;
     while (r == 0 && pb_next(&m, &f)) {
         if (pb_is(&f, 11, PB_BYTES))

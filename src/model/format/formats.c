@@ -8,6 +8,7 @@
 #include "model/format/formats.h"
 #include "model/format/recognise.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* clang-format off */
@@ -38,13 +39,27 @@ void format_facts_done(struct format_facts *f)
 
 /* ---- files ---- */
 
+static int format_by_path(const void *path, const void *file)
+{
+    return strcmp(path, ((const struct format_file *)file)->path);
+}
+
 size_t format_file_at(const struct format_tree *t, const char *path)
 {
-    size_t i = 0;
+    const struct format_file *f =
+        t->n ? bsearch(path, t->files, t->n, sizeof(*f), format_by_path) : NULL;
 
-    while (i < t->n && !str_eq(t->files[i].path, path))
-        i++;
-    return i;
+    return f ? (size_t)(f - t->files) : t->n;
+}
+
+static int format_by_name(const void *name, const void *one)
+{
+    return strcmp(name, *(char *const *)one);
+}
+
+bool format_names_have(const struct strs *sorted, const char *name)
+{
+    return sorted->n && bsearch(name, sorted->v, sorted->n, sizeof(sorted->v[0]), format_by_name);
 }
 
 int format_head(const struct format_tree *t, size_t file, size_t max, struct buf *ret,

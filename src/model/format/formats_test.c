@@ -4,7 +4,9 @@
 #include "model/format/formats.h"
 #include "test.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 struct bytes {
     const char *path;
@@ -133,6 +135,84 @@ static void a_directory_that_says_what_it_is_counts_first(void **state)
     assert_string_equal(f.format, "python");
 }
 
+static void the_facts_of_xgboost_are_found_around_its_trees(void **state)
+{
+#define AROUND(trees, more)                                                                        \
+    "{\"learner\": {\"feature_names\": [\"]\", \"\\\"[\"], \"gradient_booster\": {\"model\": "     \
+    "{\"trees\": [" trees "]}, \"name\": \"gbtree\"}, \"learner_model_param\": {\"num_feature\": " \
+    "\"7\"}, \"objective\": {\"name\": \"reg:x\"}" more "}, \"version\": [3, 2, 0]}"
+    static const struct {
+        const char *text;
+        bool is;
+    } rows[] = {
+        { AROUND("", ""), true },
+        { AROUND("{\"a\": [1, [2, {}]], \"b\": \"}]\"}, {}", ""), true },
+        { AROUND("[1, 2", ""), false },
+        { AROUND("\"", ""), false },
+        { AROUND("", ", \"x\": }"), false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct bytes v[] = { { "m", rows[i].text, strlen(rows[i].text) } };
+        struct err err = ERR_INIT;
+        AUTO_FORMAT_FACTS f = { 0 };
+
+        assert_int_equal(find(v, 1, &f, &err), rows[i].is ? 0 : -EINVAL);
+        if (!rows[i].is)
+            continue;
+        assert_string_equal(f.format, "xgboost");
+        assert_string_equal(json_string_value(json_object_get(f.framework, "version")), "3.2.0");
+        assert_string_equal(json_string_value(json_object_get(f.framework, "objective")), "reg:x");
+        assert_non_null(f.signatures);
+    }
+}
+
+/* graph { initializer { name "w…" } … input { name "w…" } … }: as many of each. */
+static size_t add_names(char *to, unsigned field, unsigned within, unsigned n)
+{
+    size_t at = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        to[at++] = (char)(field << 3 | 2);
+        to[at++] = 9;
+        to[at++] = (char)(within << 3 | 2);
+        to[at++] = 7;
+        at += (size_t)snprintf(to + at, 8, "w%06u", i);
+    }
+    return at;
+}
+
+/* Each of these looks for its name among all of the others: it must not take all of them. */
+static void many_names_take_no_time(void **state)
+{
+    enum { NAMES = 300000, ROW = 11 };
+    const size_t graph = (size_t)2 * NAMES * ROW;
+    AUTO_FREE char *p = calloc(1, graph + 64);
+    struct bytes v[] = { { "m", p, 0 } };
+    struct err err = ERR_INIT;
+    AUTO_FORMAT_FACTS f = { 0 };
+    clock_t began = clock();
+    size_t at = 2;
+
+    (void)state;
+    assert_non_null(p);
+    memcpy(p, "\x08\x08", 2);
+    p[at++] = 0x3a;
+    for (size_t left = graph; left > 0; left >>= 7)
+        p[at++] = (char)((left & 0x7f) | (left > 0x7f ? 0x80 : 0));
+    at += add_names(p + at, 5, 8, NAMES);
+    at += add_names(p + at, 11, 1, NAMES);
+    memcpy(p + at, "\x42\x02\x10\x11", 4);
+    v[0].n = at + 4;
+    assert_int_equal(find(v, 1, &f, &err), 0);
+    assert_string_equal(f.format, "onnx");
+    assert_int_equal(json_array_size(json_object_get(
+                         json_object_get(f.signatures, "serving_default"), "inputs")),
+                     0);
+    assert_true((clock() - began) / CLOCKS_PER_SEC < 60);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +223,8 @@ int main(void)
         cmocka_unit_test(ubjson_that_nests_without_end_is_refused),
         cmocka_unit_test(text_of_lightgbm_needs_its_facts),
         cmocka_unit_test(a_directory_that_says_what_it_is_counts_first),
+        cmocka_unit_test(the_facts_of_xgboost_are_found_around_its_trees),
+        cmocka_unit_test(many_names_take_no_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,9 @@ format_file_fn onnx_look, xgboost_look, lightgbm_look;
 
 /* Where a file is in the tree; t->n when it is not. */
 size_t format_file_at(const struct format_tree *t, const char *path);
+/* Is the name in a list that strs_sort() has sorted? A model may have a million names, and ask for
+ * each of them. */
+bool format_names_have(const struct strs *sorted, const char *name);
 /* The beginning of a file, at most `max` bytes of it, as text (it may hold NULs). */
 int format_head(const struct format_tree *t, size_t file, size_t max, struct buf *ret,
                 struct err *err);

@@ -10,9 +10,12 @@
 #include "serve/gateway/haproxy_log.h"
 #include "wire/admission.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/socket.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #define LOCK_MS 60000
 #define LOOK_MS 500     /* when all is as it should be */
@@ -121,6 +124,8 @@ static int gateway_watch(struct gateway *g)
     for (;;) {
         int r = gateway_lock(g);
 
+        if (r == -ETIMEDOUT)
+            continue; /* somebody applies one spec after the other */
         if (r < 0)
             return r;
         gateway_turn(g, &delay);
@@ -133,33 +138,48 @@ static int gateway_watch(struct gateway *g)
 
 /* ---- beginning and end ---- */
 
-/* Another program may hold the port with SO_REUSEPORT for us, and let go of it when we listen. */
+/* Who started us may hold the port for us; another gateway on it would answer half of the requests.
+ */
 static int gateway_listen(struct gateway *g, struct err *err)
 {
-    int one = 1;
-    int r = listen_tcp(g->spec->host, g->spec->port, g->spec->port, &g->listen_fd, &g->port, err);
+    const struct gateway_spec *s = g->spec;
+    int r = s->port ? listen_tcp_held(s->host, s->port, &g->listen_fd, err)
+                    : listen_tcp(s->host, 0, 0, &g->listen_fd, &g->port, err);
 
-    if (r == 0)
-        (void)setsockopt(g->listen_fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one));
-    else
+    if (r == 0 && s->port)
+        g->port = (int)s->port;
+    if (r < 0)
         err_hint(err, "another program may use port %u: choose another one in \"listen\"",
                  g->spec->port);
     return r;
 }
 
+static int64_t gateway_left(const struct gateway *g, int64_t deadline)
+{
+    int64_t left = deadline - loop_now(g->loop);
+
+    return left > 0 ? left : 0;
+}
+
+/* Once nobody accepts, the port is closed: a client that comes now is refused, and can go
+ * elsewhere, instead of waiting for an answer that nobody will give. */
 static void gateway_end(struct gateway *g)
 {
-    int64_t grace = g->spec ? g->spec->drain_ms + END_MS : 0;
+    int64_t deadline = loop_in(g->loop, g->spec ? g->spec->drain_ms + END_MS : 0);
 
     admission_close(g->control);
-    if (g->now.haproxy) {
+    if (g->now.haproxy)
         haproxy_retire(g->now.haproxy);
-        haproxy_wait_end(g->now.haproxy, grace);
-    }
+    g->listen_fd = listen_close(g->listen_fd);
+    if (g->now.haproxy)
+        haproxy_wait_end(g->now.haproxy, gateway_left(g, deadline));
     gateway_process_end(g, &g->now);
-    for (size_t i = 0; i < g->n_leaving; i++)
+    for (size_t i = 0; i < g->n_leaving; i++) {
+        haproxy_wait_end(g->leaving[i].haproxy, gateway_left(g, deadline));
         gateway_process_end(g, &g->leaving[i]);
-    (void)listen_close(g->listen_fd);
+    }
+    if (g->dir_fd >= 0)
+        close(g->dir_fd);
     haproxy_table_done(&g->view.state);
     haproxy_table_done(&g->view.stat);
     free(g->view.servers);
@@ -170,12 +190,54 @@ static void gateway_end(struct gateway *g)
     gateway_spec_free(g->spec);
 }
 
-static int gateway_begin(struct gateway *g, struct err *err)
+/* What a gateway left that was killed: DIR/g1, DIR/g2 … with hashes of keys, and a private key. */
+static int gateway_sweep(const struct gateway *g, struct err *err)
+{
+    AUTO_DIR DIR *d = opendir(g->o.dir);
+    struct dirent *e;
+    int r = 0;
+
+    if (!d)
+        return err_sys(err, "list '%s'", g->o.dir);
+    while (r == 0 && (e = readdir(d))) {
+        AUTO_FREE char *path = NULL;
+        int64_t n;
+
+        if (*e->d_name != 'g' || str_to_i64(e->d_name + 1, 1, UINT32_MAX, &n) < 0)
+            continue;
+        path = path_join(g->o.dir, e->d_name);
+        r = path ? path_remove(path, err) : err_oom(err);
+    }
+    return r;
+}
+
+/* The directory is one gateway's: a second one would write over the files of the first, and change
+ * the servers of its HAProxy. The lock ends with the process. */
+static int gateway_take_dir(struct gateway *g, struct err *err)
 {
     int r = path_mkdirs(g->o.dir, 0700, err);
 
     if (r == 0)
         r = path_trusted(g->o.dir, err);
+    if (r < 0)
+        return r;
+    g->dir_fd = open(g->o.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (g->dir_fd < 0)
+        return err_sys(err, "open '%s'", g->o.dir);
+    if (flock(g->dir_fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno != EWOULDBLOCK)
+            return err_sys(err, "lock '%s'", g->o.dir);
+        err_set(err, -EBUSY, "another gateway is using the directory '%s'", g->o.dir);
+        err_hint(err, "choose another one with --dir");
+        return -EBUSY;
+    }
+    return gateway_sweep(g, err);
+}
+
+static int gateway_begin(struct gateway *g, struct err *err)
+{
+    int r = gateway_take_dir(g, err);
+
     if (r == 0)
         r = gateway_spec_read(g->o.spec, &g->spec, err);
     if (r == 0)
@@ -189,7 +251,7 @@ static int gateway_begin(struct gateway *g, struct err *err)
 
 int gateway_run(const struct gateway_options *o, struct err *err)
 {
-    struct gateway g = { .o = *o, .loop = o->loop, .listen_fd = -1 };
+    struct gateway g = { .o = *o, .loop = o->loop, .listen_fd = -1, .dir_fd = -1 };
     int r;
 
     buf_init(&g.core, HAPROXY_CONF_MAX);

@@ -357,6 +357,34 @@ static int apply_process(struct gateway *g, const struct gateway_spec *spec,
     return 0;
 }
 
+static bool apply_has_address(const struct gateway_spec *s, const char *address)
+{
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t k = 0; k < s->models[i].n; k++)
+            for (size_t j = 0; j < s->models[i].versions[k].n; j++)
+                if (str_eq(s->models[i].versions[k].replicas[j].address, address))
+                    return true;
+    return false;
+}
+
+/* A replica that comes later to the address of one that was drained and removed is a new one. */
+static void apply_forget_drained(struct gateway *g)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < g->drained.n; i++) {
+        char *address = take(g->drained.v[i]);
+
+        if (apply_has_address(g->spec, address))
+            g->drained.v[kept++] = address;
+        else
+            free(address);
+    }
+    g->drained.n = kept;
+    if (g->drained.v)
+        g->drained.v[kept] = NULL;
+}
+
 int gateway_apply(struct gateway *g, const char *path, struct err *err)
 {
     AUTO(gateway_spec) struct gateway_spec *spec = NULL;
@@ -382,6 +410,7 @@ int gateway_apply(struct gateway *g, const char *path, struct err *err)
     buf_done(&g->core);
     g->core = core;
     core = (struct buf){ 0 };
+    apply_forget_drained(g);
     g->settled = false;
     gateway_wake(g);
     return 0;

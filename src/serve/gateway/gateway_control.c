@@ -132,10 +132,11 @@ static int control_drain(struct gateway *g, const json_t *v, json_t **ret, struc
 
     if (!name)
         return -EINVAL;
+    if ((json_object_get(v, "wait") && !wait) ||
+        (wait && (str_to_ms(wait, &ms) < 0 || ms > WAIT_MS)))
+        return err_set(err, -EINVAL, "'wait' must be a time, like \"30s\"");
     if (!found)
         return err_set(err, -ENOENT, "there is no replica '%.64s'", name);
-    if (wait && (str_to_ms(wait, &ms) < 0 || ms > WAIT_MS))
-        return err_set(err, -EINVAL, "'wait' must be a time, like \"30s\"");
     memcpy(address, found, sizeof(address));
     if (on && !gateway_is_drained(g, address) && strs_add(&g->drained, address) < 0)
         return err_oom(err);

@@ -44,6 +44,7 @@ struct gateway {
     struct gateway_options o;
     struct loop *loop;
     struct gateway_spec *spec;
+    int dir_fd; /* of o.dir, locked */
     int listen_fd, port;
     struct gateway_process now, leaving[GATEWAY_LEAVING];
     size_t n_leaving;
