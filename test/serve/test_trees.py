@@ -16,8 +16,10 @@ from serve_support import BIN, infer
 
 HERE = Path(__file__).resolve().parent
 FEATURES = 6
-KINDS = {"json": ("FP32", "f"), "ubj": ("FP32", "f"), "bst": ("FP32", "f")}
-FILES = ["reg.json", "two.bst", "three.ubj", "json.bst"]
+KINDS = {"json": ("FP32", "f"), "ubj": ("FP32", "f"), "bst": ("FP32", "f"),
+         "txt": ("FP64", "d")}
+FILES = ["reg.json", "two.bst", "three.ubj", "json.bst", "lreg.txt", "ltwo.txt", "lthree.txt"]
+EACH = ["reg.json", "three.ubj", "lreg.txt", "lthree.txt"]  # library, and shape of the output
 
 
 @pytest.fixture(scope="session")
@@ -103,7 +105,7 @@ def test_what_a_model_takes_and_gives_is_told(serve, trees, file):
     assert server.ready["library_version"].startswith(tuple("123456789"))
 
 
-@pytest.mark.parametrize("file", FILES[:3])
+@pytest.mark.parametrize("file", EACH)
 def test_requests_that_meet_are_run_together_and_keep_their_own_answers(serve, trees, file):
     x, y = told(trees, file)
     per_row = len(y) // len(x)
@@ -122,7 +124,7 @@ def test_requests_that_meet_are_run_together_and_keep_their_own_answers(serve, t
     assert server.metric("ydl_serve_batch_rows_count") == 1
 
 
-@pytest.mark.parametrize("file", FILES[:3])
+@pytest.mark.parametrize("file", EACH)
 def test_several_runs_at_a_time_give_the_same_answers(serve, trees, file):
     x, y = told(trees, file)
     server = serve(trees / file, "--cpus", "4", "--instances", "3")
@@ -139,21 +141,23 @@ def test_several_runs_at_a_time_give_the_same_answers(serve, trees, file):
     assert server.get("/v2/health/ready").status == 200
 
 
-@pytest.mark.parametrize("file, format_", [("three.ubj", "xgboost")])
+@pytest.mark.parametrize("file, format_", [("three.ubj", "xgboost"),
+                                           ("lthree.txt", "lightgbm")])
 def test_a_version_of_the_registry_is_served_by_its_manifest(serve, trees, tmp_path, file, format_):
+    name = file.split(".")[0]
     (tmp_path / "model").mkdir()
     shutil.copy(trees / file, tmp_path / "model" / "weights.bin")
     (tmp_path / "MANIFEST.json").write_text(json.dumps(
-        {"name": "three", "version": 5, "format": format_, "entry": "weights.bin"}))
+        {"name": name, "version": 5, "format": format_, "entry": "weights.bin"}))
     server = serve(tmp_path)
-    assert (server.ready["model"], server.ready["version"]) == ("three", 5)
+    assert (server.ready["model"], server.ready["version"]) == (name, 5)
     x, y = told(trees, file)
     assert ask_binary(server, file, x) == y
 
 
 # ---- what is wrong ----
 
-@pytest.mark.parametrize("file", FILES[:3])
+@pytest.mark.parametrize("file", EACH)
 def test_what_does_not_fit_is_400_and_a_sentence(serve, trees, file):
     server = serve(trees / file)
     name, datatype = file.split(".")[0], kind(file)[0]
@@ -190,6 +194,8 @@ def refused(model, *args):
     ("cut_reg.json", "XGBoost cannot load it"), ("cut_three.ubj", "XGBoost cannot load it"),
     ("noise.json", "XGBoost cannot load it"), ("empty.json", "is empty"),
     ("linear.json", "XGBoost cannot predict"),
+    ("cut_lthree.txt", "is damaged"), ("noise.txt", "LightGBM cannot load it"),
+    ("longer_lthree.txt", "is damaged"),
 ])
 def test_a_model_that_cannot_be_served_is_refused_with_a_sentence(trees, library, file, text):
     said = refused(trees / file, "--lib", library)

@@ -10,6 +10,7 @@ import json
 import sys
 from pathlib import Path
 
+import lightgbm
 import numpy as np
 import xgboost
 
@@ -52,6 +53,19 @@ def xgb():
     xgboost.train({"booster": "gblinear", "nthread": 1}, data, 2).save_model(DIR / "linear.json")
 
 
+def lgb():
+    """The same three."""
+    common = {"min_data_in_leaf": 2, "num_threads": 1, "verbose": -1, "deterministic": True}
+    for file, label, objective in (("lreg.txt", "reg", {"objective": "regression"}),
+                                   ("ltwo.txt", "two", {"objective": "binary"}),
+                                   ("lthree.txt", "three", {"objective": "multiclass",
+                                                            "num_class": 3})):
+        model = lightgbm.train({**common, **objective},
+                               lightgbm.Dataset(X.astype(float), label=LABELS[label]), 20)
+        model.save_model(DIR / file)
+        told(file, model.predict(ASKED))
+
+
 def broken(file):
     """Halves of a model: what cannot be loaded."""
     whole = (DIR / file).read_bytes()
@@ -60,8 +74,12 @@ def broken(file):
 
 DIR.mkdir(parents=True, exist_ok=True)
 xgb()
-for one in ("reg.json", "three.ubj"):
+lgb()
+for one in ("reg.json", "three.ubj", "lthree.txt"):
     broken(one)
 (DIR / "noise.json").write_text('{"learner": {"what": "is this"}, "version": [3, 2, 0]}')
+(DIR / "longer_lthree.txt").write_text(  # than the file is
+    (DIR / "lthree.txt").read_text().replace("tree_sizes=", "tree_sizes=9"))
+(DIR / "noise.txt").write_text("tree\nthis is not a model\n")
 (DIR / "empty.json").write_text("")
 (DIR / "answers.json").write_text(json.dumps(TOLD))

@@ -141,6 +141,7 @@ static const struct {
 } libraries[] = {
     { &backend_onnxruntime, &find_onnxruntime },
     { &backend_xgboost, &find_xgboost },
+    { &backend_lightgbm, &find_lightgbm },
 };
 
 static int native_serve_find(void *user, const struct backend_ops *ops, char **ret, struct err *err)
@@ -249,9 +250,11 @@ static const struct cli_section sections[] = {
       "/metrics\tCounters in Prometheus' text format.\n"
       "/\tA page to try the model by hand." },
     { "FORMATS", "ONNX\tNAME.onnx or DIR/model.onnx, by ONNX Runtime.\n"
-                 "XGBoost\tNAME.json, NAME.ubj, NAME.bst or DIR/model.json …, by XGBoost." },
+                 "XGBoost\tNAME.json, NAME.ubj, NAME.bst or DIR/model.json …, by XGBoost.\n"
+                 "LightGBM\tNAME.txt or DIR/model.txt, by LightGBM." },
     { "ENVIRONMENT", "ONNXRUNTIME_LIBRARY_PATH\tlibonnxruntime.so, or the directory that has it.\n"
-                     "XGBOOST_LIBRARY_PATH\tlibxgboost.so, likewise." },
+                     "XGBOOST_LIBRARY_PATH\tlibxgboost.so, likewise.\n"
+                     "LIGHTGBM_LIBRARY_PATH\tlib_lightgbm.so, likewise." },
     { "EXIT STATUS",
       "0\tIt got SIGTERM or SIGINT and has answered what was in flight.\n"
       "1\tThe library or the model could not be loaded, a warm-up request failed, or requests "

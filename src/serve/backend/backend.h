@@ -36,7 +36,7 @@ struct backend_ops {
     void (*unload)(void *model); /* NULL is fine; not while run() is at work */
 };
 
-extern const struct backend_ops backend_onnxruntime, backend_xgboost;
+extern const struct backend_ops backend_lightgbm, backend_onnxruntime, backend_xgboost;
 
 /* The backend for a manifest's format, or NULL. */
 const struct backend_ops *backend_for_format(const char *format);

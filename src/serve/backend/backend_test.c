@@ -33,6 +33,9 @@ static void a_model_is_found_where_it_may_be(void **state)
         { "h/model.json", "{\"version\":[3", "h", "h/model.json", "xgboost" },
         { "i/model/model.ubj", "{L\1learner", "i", "i/model/model.ubj", "xgboost" },
         { "j/model.bst", "binf", "j", "j/model.bst", "xgboost" },
+        { "l/model.txt", "tree\nversion=v4\n", "l", "l/model.txt", "lightgbm" },
+        { "m.txt", "tree\r\n", "m.txt", "m.txt", "lightgbm" },
+        { "n.txt", "treetop\n", "n.txt", NULL, NULL },
         { "k/model.json", "{\"modelTopology\": {", "k", NULL, NULL },
     };
     char dir[TEST_PATH];
@@ -68,6 +71,8 @@ static void what_is_no_library_is_a_sentence(void **state)
         { &backend_onnxruntime, NO_LIBRARY, "load ONNX Runtime: ", "invalid ELF header" },
         { &backend_onnxruntime, "libm.so.6", "load ONNX Runtime: ", "no OrtGetApiBase" },
         { &backend_xgboost, NO_LIBRARY, "load XGBoost: ", "invalid ELF header" },
+        { &backend_lightgbm, NO_LIBRARY, "load LightGBM: ", "invalid ELF header" },
+        { &backend_lightgbm, "libm.so.6", "load LightGBM: ", "no LGBM_GetLastError" },
         { &backend_xgboost, "libm.so.6", "load XGBoost: ", "no XGBoostVersion" },
     };
 
@@ -92,7 +97,7 @@ static void a_file_that_is_no_model_is_answered_with_what_is_one(void **state)
 
     (void)state;
     assert_int_equal(backend_locate(NO_LIBRARY, &ops, &path, &err), -ENOENT);
-    assert_non_null(strstr(err.hint, "ONNX (model.onnx), XGBoost (model.json"));
+    assert_non_null(strstr(err.hint, "LightGBM (model.txt)"));
 }
 
 int main(void)
