@@ -155,6 +155,23 @@ def test_a_version_of_the_registry_is_served_by_its_manifest(serve, trees, tmp_p
     assert ask_binary(server, file, x) == y
 
 
+def test_single_precision_is_taken_where_a_model_has_double(serve, trees):
+    x, y = told(trees, "lthree.txt")
+    server = serve(trees / "lthree.txt")
+    body = b"".join(struct.pack(f"<{FEATURES}f", *row) for row in x)
+    head = json.dumps({"inputs": [{"name": "input", "shape": [len(x), FEATURES], "datatype": "FP32",
+                                   "parameters": {"binary_data_size": len(body)}}]}).encode()
+    answer = server.post("/v2/models/lthree/infer", head + body,
+                         {"Inference-Header-Content-Length": str(len(head))})
+    assert answer.status == 200, answer.text
+    assert answer.json["outputs"][0]["datatype"] == "FP64"
+    assert same("lthree.txt", answer.json["outputs"][0]["data"], y)
+    answer = server.post("/v2/models/lthree/infer",
+                         infer("input", flat(x), [len(x), FEATURES], "FP32"))
+    assert answer.status == 200, answer.text
+    assert same("lthree.txt", answer.json["outputs"][0]["data"], y)
+
+
 # ---- what is wrong ----
 
 @pytest.mark.parametrize("file", EACH)
