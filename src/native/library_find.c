@@ -34,6 +34,23 @@ const struct find_library find_onnxruntime = {
     .variable = "ONNXRUNTIME_LIBRARY_PATH",
 };
 
+/* The package is called xgboost or xgboost-cpu, its directory xgboost. */
+const struct find_library find_xgboost = {
+    .what = "XGBoost",
+    .file = "libxgboost.so",
+    .package = "xgboost",
+    .inner = "lib",
+    .variable = "XGBOOST_LIBRARY_PATH",
+};
+
+const struct find_library find_lightgbm = {
+    .what = "LightGBM",
+    .file = "lib_lightgbm.so",
+    .package = "lightgbm",
+    .inner = "lib",
+    .variable = "LIGHTGBM_LIBRARY_PATH",
+};
+
 static bool find_is_file(const char *path)
 {
     struct stat st;

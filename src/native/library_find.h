@@ -1,6 +1,6 @@
 /* library_find.h - where a framework's C library is.
  *
- * Nobody installs libmxnet.so, libtensorflow_cc.so.2 or libonnxruntime.so for itself: it comes
+ * Nobody installs libmxnet.so, libtensorflow_cc.so.2 or libxgboost.so for itself: it comes
  * inside a Python package, which is unpacked somewhere in an environment. Places, best first:
  *
  *   1. what --lib says: a file, or a directory to look in;
@@ -32,7 +32,8 @@ struct find_library {
     const char *variable; /* may name the file or its directory; NULL: none */
 };
 
-extern const struct find_library find_mxnet, find_onnxruntime, find_tensorflow;
+extern const struct find_library find_lightgbm, find_mxnet, find_onnxruntime, find_tensorflow,
+    find_xgboost;
 
 /* Where to look. All borrowed; NULL: nothing of that kind. */
 struct find_places {

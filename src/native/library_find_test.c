@@ -45,6 +45,8 @@ static int make_tree(void **state)
     put(dir, "env/lib/python3.11/site-packages/onnxruntime/capi/libonnxruntime.so.1.9.0", "", 0600);
     put(dir, "env/lib/python3.11/site-packages/onnxruntime/capi/libonnxruntime.so.1.31.1", "",
         0600);
+    put(dir, "env/lib/python3.11/site-packages/xgboost/lib/libxgboost.so", "", 0600);
+    put(dir, "env/lib/python3.11/site-packages/lightgbm/lib/lib_lightgbm.so", "", 0600);
     put(dir, "ort/libonnxruntime.so", "", 0600);
     put(dir, "ort/libonnxruntime.so.1.31.1", "", 0600);
     put(dir, "self/bin/ydl-native", "", 0700);
@@ -152,6 +154,30 @@ static void a_library_whose_name_ends_in_a_version_is_found_too(void **state)
     }
 }
 
+static void a_library_in_a_package_s_lib_is_found(void **state)
+{
+    static const struct {
+        const struct find_library *library;
+        const char *dir, *found;
+    } rows[] = {
+        { &find_xgboost, "env", "xgboost/lib/libxgboost.so" },
+        { &find_xgboost, "env/lib/python3.11/site-packages/xgboost", "xgboost/lib/libxgboost.so" },
+        { &find_lightgbm, "env", "lightgbm/lib/lib_lightgbm.so" },
+        { &find_lightgbm, "plain", NULL },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO_FREE char *dir = below(*state, rows[i].dir);
+        AUTO_FREE char *site = below(*state, "env/lib/python3.11/site-packages");
+        AUTO_FREE char *wanted = rows[i].found ? path_join(site, rows[i].found) : NULL;
+        AUTO_FREE char *found = find_below(rows[i].library, dir);
+
+        assert_int_equal(found != NULL, wanted != NULL);
+        if (wanted)
+            assert_string_equal(found, wanted);
+    }
+}
+
 static void what_is_nowhere_is_said_with_the_ways_to_name_it(void **state)
 {
     const struct find_places p = { .only_command = true };
@@ -209,6 +235,8 @@ int main(void)
                                         make_tree, remove_tree),
         cmocka_unit_test_setup_teardown(a_library_whose_name_ends_in_a_version_is_found_too,
                                         make_tree, remove_tree),
+        cmocka_unit_test_setup_teardown(a_library_in_a_package_s_lib_is_found, make_tree,
+                                        remove_tree),
         cmocka_unit_test(what_is_nowhere_is_said_with_the_ways_to_name_it),
         cmocka_unit_test_setup_teardown(what_lies_in_the_working_directory_is_not_asked, make_tree,
                                         remove_tree),

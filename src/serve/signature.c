@@ -152,6 +152,40 @@ int signature_check(const struct signature *s, const struct tensors *inputs, str
     return 0;
 }
 
+static int tensor_widen(struct tensor *t, struct err *err)
+{
+    const float *from = (const float *)(const void *)t->data; /* aligned, as tensor.h says */
+    AUTO_TENSOR wide = { 0 };
+    void *p = NULL;
+    int r = tensor_init(&wide, t->name, TENSOR_FP64, t->dims, t->rank, err);
+
+    if (r == 0)
+        r = tensor_alloc(&wide, &p, err);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < t->count; i++)
+        ((double *)p)[i] = (double)from[i];
+    tensor_done(t);
+    *t = wide;
+    wide = (struct tensor){ 0 };
+    return 0;
+}
+
+int signature_widen(const struct signature *s, struct tensors *inputs, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < inputs->n && r == 0; i++) {
+        struct tensor *t = &inputs->v[i];
+        const struct signature_slot *slot =
+            t->type == TENSOR_FP32 && t->name ? signature_find(&s->inputs, t->name, NULL) : NULL;
+
+        if (slot && slot->type == TENSOR_FP64)
+            r = tensor_widen(t, err);
+    }
+    return r;
+}
+
 int signature_check_output(const struct signature *s, const char *name, struct err *err)
 {
     if (signature_find(&s->outputs, name, NULL))

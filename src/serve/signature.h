@@ -54,6 +54,9 @@ const struct signature_slot *signature_find(const struct signature_slots *l, con
  * order does not matter. -EINVAL with a sentence that says what is wrong, what was expected, and
  * the nearest name for one that does not exist. */
 int signature_check(const struct signature *s, const struct tensors *inputs, struct err *err);
+/* What is FP32 where the signature has FP64 becomes FP64, which changes no number. Everything else
+ * stays as it is, for signature_check() to look at. */
+int signature_widen(const struct signature *s, struct tensors *inputs, struct err *err);
 /* Is this output there? -EINVAL likewise. */
 int signature_check_output(const struct signature *s, const char *name, struct err *err);
 /* Does one tensor fit its slot? -EINVAL likewise. */

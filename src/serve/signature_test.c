@@ -79,6 +79,32 @@ static void an_input_given_twice_is_refused(void **state)
     assert_string_equal(err.text, "input 'image' is there twice");
 }
 
+static void single_precision_becomes_double_where_the_model_has_that(void **state)
+{
+    static const int64_t dims[] = { -1, 2 }, shape[] = { 1, 2 };
+    static const float values[] = { 0.1f, -3e38f };
+    AUTO_SIGNATURE s = { 0 };
+    AUTO_TENSORS l = { 0 };
+
+    (void)state;
+    assert_int_equal(signature_add(&s.inputs, "x", NULL, TENSOR_FP64, dims, 2, NULL), 0);
+    assert_int_equal(signature_add(&s.inputs, "y", NULL, TENSOR_FP32, dims, 2, NULL), 0);
+    assert_int_equal(signature_add(&s.inputs, "z", NULL, TENSOR_FP64, dims, 2, NULL), 0);
+    add(&l, "x", TENSOR_FP32, 2, shape);
+    add(&l, "y", TENSOR_FP32, 2, shape);
+    add(&l, "z", TENSOR_INT32, 2, shape);
+    for (size_t i = 0; i < l.n; i++)
+        assert_int_equal(tensor_borrow(&l.v[i], values, sizeof(values), NULL), 0);
+    assert_int_equal(signature_widen(&s, &l, NULL), 0);
+    assert_true(l.v[0].type == TENSOR_FP64 && l.v[1].type == TENSOR_FP32);
+    assert_true(l.v[2].type == TENSOR_INT32); /* and is refused for it */
+    assert_string_equal(l.v[0].name, "x");
+    assert_int_equal(l.v[0].size, 2 * sizeof(double));
+    for (size_t i = 0; i < COUNT_OF(values); i++)
+        assert_true(((const double *)(const void *)l.v[0].data)[i] == (double)values[i]);
+    assert_true(l.v[1].data == (const uint8_t *)values);
+}
+
 static void outputs_are_looked_up(void **state)
 {
     AUTO_SIGNATURE s = { 0 };
@@ -114,6 +140,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensors_are_checked_by_name_type_and_shape),
         cmocka_unit_test(an_input_given_twice_is_refused),
+        cmocka_unit_test(single_precision_becomes_double_where_the_model_has_that),
         cmocka_unit_test(outputs_are_looked_up),
         cmocka_unit_test(a_slot_that_cannot_be_is_refused),
     };

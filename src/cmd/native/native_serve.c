@@ -138,13 +138,24 @@ static unsigned native_serve_processors(void)
     return sched_getaffinity(0, sizeof(set), &set) < 0 ? 1 : (unsigned)CPU_COUNT(&set);
 }
 
+static const struct {
+    const struct backend_ops *ops; /* of each backend */
+    const struct find_library *library;
+} libraries[] = {
+    { &backend_onnxruntime, &find_onnxruntime },
+    { &backend_xgboost, &find_xgboost },
+    { &backend_lightgbm, &find_lightgbm },
+};
+
 static int native_serve_find(void *user, const struct backend_ops *ops, char **ret, struct err *err)
 {
     const struct serving *s = user;
     const struct args *a = s->cli->args;
-    const struct native_ask ask = { .library = &find_onnxruntime, .lib = a->lib, .alone = true };
+    struct native_ask ask = { .lib = a->lib, .alone = true };
 
-    (void)ops; /* there is one */
+    for (size_t i = 0; i < COUNT_OF(libraries); i++)
+        if (libraries[i].ops == ops)
+            ask.library = libraries[i].library;
     return native_library(s->cli, &ask, ret, err);
 }
 
@@ -222,6 +233,9 @@ static int native_serve_run(struct cli *c, struct err *err)
 
     if (r < 0)
         return r;
+    /* Threads of OpenMP, which libraries for trees use, spin while they wait unless told otherwise:
+     * at the cost of everybody else in a container. No other thread reads the environment yet. */
+    (void)setenv("OMP_WAIT_POLICY", "passive", 0);
     r = loop_new(&s.loop, err);
     if (r < 0)
         return r;
@@ -241,7 +255,12 @@ static const struct cli_section sections[] = {
       "/v2/…\tThe Open Inference Protocol: infer, health, metadata, repository index.\n"
       "/metrics\tCounters in Prometheus' text format.\n"
       "/\tA page to try the model by hand." },
-    { "ENVIRONMENT", "ONNXRUNTIME_LIBRARY_PATH\tlibonnxruntime.so, or the directory that has it." },
+    { "FORMATS", "ONNX\tNAME.onnx or DIR/model.onnx, by ONNX Runtime.\n"
+                 "XGBoost\tNAME.json, NAME.ubj, NAME.bst or DIR/model.json …, by XGBoost.\n"
+                 "LightGBM\tNAME.txt or DIR/model.txt, by LightGBM." },
+    { "ENVIRONMENT", "ONNXRUNTIME_LIBRARY_PATH\tlibonnxruntime.so, or the directory that has it.\n"
+                     "XGBOOST_LIBRARY_PATH\tlibxgboost.so, likewise.\n"
+                     "LIGHTGBM_LIBRARY_PATH\tlib_lightgbm.so, likewise." },
     { "EXIT STATUS",
       "0\tIt got SIGTERM or SIGINT and has answered what was in flight.\n"
       "1\tThe library or the model could not be loaded, a warm-up request failed, or requests "
@@ -262,8 +281,8 @@ const struct cli_verb verb_native_serve = {
     .name = "serve",
     .summary = "serve a model over HTTP",
     .text = "Loads one version of one model and answers requests for it, in the protocols of\n"
-            "TensorFlow Serving and of the Open Inference Protocol. MODEL is an ONNX file, a\n"
-            "directory with model.onnx, or a version's directory in a registry of models.\n\n"
+            "TensorFlow Serving and of the Open Inference Protocol. MODEL is a file, a directory\n"
+            "with such a file, or a version's directory in a registry of models.\n\n"
             "It listens at once and is called ready (/v2/health/ready) when the model is loaded\n"
             "and has answered its warm-up requests. After SIGTERM it lets nobody in any more, and\n"
             "ends when what is in flight is answered.",

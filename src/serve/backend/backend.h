@@ -15,7 +15,13 @@ struct backend_load {
 struct backend_ops {
     const char *name;     /* "onnxruntime" */
     const char *platform; /* what clients are told: "onnx_onnxv1" */
-    const char *file;     /* the model's own name inside a version's directory: "model.onnx" */
+    const char *format;   /* as manifests of the registry have it: "onnx" */
+    /* What the model may be called inside a version's directory, best first, with NULL at the end:
+     * "model.onnx". A file by itself has one of these endings. */
+    const char *const *files;
+    const char *says; /* for a hint: "ONNX (model.onnx)" */
+    /* Whether a file that begins with these bytes may be one; NULL: its name is enough. */
+    bool (*begins)(const uint8_t *p, size_t n);
     /* *ret_version is the library's. -EOPNOTSUPP when the library is not there or is none. */
     int (*open)(const char *path, void **ret, const char **ret_version, struct err *err);
     /* -EINVAL: the model is broken; -EOPNOTSUPP: it needs another library or device. *ret is the
@@ -30,10 +36,10 @@ struct backend_ops {
     void (*unload)(void *model); /* NULL is fine; not while run() is at work */
 };
 
-extern const struct backend_ops backend_onnxruntime;
+extern const struct backend_ops backend_lightgbm, backend_onnxruntime, backend_xgboost;
 
-/* The backend of that name, or NULL. */
-const struct backend_ops *backend_find(const char *name);
+/* The backend for a manifest's format, or NULL. */
+const struct backend_ops *backend_for_format(const char *format);
 /* The backend whose model lies at `path`: a file, a directory with such a file, or a version of the
  * registry, whose model/ has it. *ret_path is the model's own path and the caller's. -ENOENT with
  * what was looked for. Waits for the disk. */

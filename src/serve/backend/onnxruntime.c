@@ -401,10 +401,14 @@ static int ort_signature(void *model, struct signature *ret, struct err *err)
     return r < 0 ? r : copy_slots(&m->signature.outputs, &ret->outputs, err);
 }
 
+static const char *const ort_files[] = { "model.onnx", NULL };
+
 const struct backend_ops backend_onnxruntime = {
     .name = "onnxruntime",
     .platform = "onnx_onnxv1",
-    .file = "model.onnx",
+    .format = "onnx",
+    .files = ort_files,
+    .says = "ONNX (model.onnx)",
     .open = ort_open,
     .load = ort_load,
     .signature = ort_signature,

@@ -1,5 +1,5 @@
-/* model_source.c - the backend says where a model lies; a manifest beside it says what it is
- * called. See model_source.h. */
+/* model_source.c - a manifest says which file is the model and what it is called; where there is
+ * none, the backends say where a model lies. See model_source.h. */
 #include "serve/engine/model_source.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -35,6 +35,27 @@ static char *name_of(const char *path)
     return take(base);
 }
 
+/* The model of a version in the registry, whatever its file is called: it is in model/. */
+static int take_entry(struct model_source *s, const json_t *manifest, struct err *err)
+{
+    const char *format = json_string_value(json_object_get(manifest, "format"));
+    const char *entry = json_string_value(json_object_get(manifest, "entry"));
+
+    if (!format)
+        return 0;
+    s->ops = backend_for_format(format);
+    if (!s->ops) {
+        (void)err_set(err, -EOPNOTSUPP,
+                      "'%s' is a model of the format '%.40s', which cannot be served", s->dir,
+                      format);
+        return -EOPNOTSUPP;
+    }
+    if (!entry || !path_is_name(entry, strlen(entry)))
+        return err_set(err, -EINVAL, "the manifest in '%s' names no file", s->dir);
+    s->path = str_printf("%s/model/%s", s->dir, entry);
+    return s->path ? 0 : err_oom(err);
+}
+
 /* What it does not say stays as it is. */
 static int read_manifest(struct model_source *s, const char *file, struct err *err)
 {
@@ -46,7 +67,6 @@ static int read_manifest(struct model_source *s, const char *file, struct err *e
         return r;
     name = json_string_value(json_object_get(v, "name"));
     if (name && *name) {
-        free(s->name);
         s->name = strdup(name);
         if (!s->name)
             return err_oom(err);
@@ -54,7 +74,7 @@ static int read_manifest(struct model_source *s, const char *file, struct err *e
     s->version = json_int_or(v, "version", s->version);
     if (s->version < 1)
         return err_set(err, -EINVAL, "'%s' has no version of 1 or more", file);
-    return 0;
+    return take_entry(s, v, err);
 }
 
 static int open_dir(struct model_source *s, const char *path, struct err *err)
@@ -69,42 +89,17 @@ static int open_dir(struct model_source *s, const char *path, struct err *err)
     return read_manifest(s, manifest, err);
 }
 
-/* The file of the model that a version of the registry names; else the path itself. *ret is the
- * caller's. */
-static int find_entry(const char *path, char **ret, struct err *err)
-{
-    AUTO_FREE char *file = path_join(path, "MANIFEST.json");
-    AUTO_JSON *v = NULL;
-    const char *entry = NULL;
-    int r = 0;
-
-    if (file && access(file, F_OK) == 0)
-        r = json_parse_file(file, MANIFEST_MAX, &v, err);
-    if (r < 0)
-        return r;
-    entry = json_string_value(json_object_get(v, "entry"));
-    if (entry && (*entry == '/' || strstr(entry, "..")))
-        return err_set(err, -EINVAL, "'%s': its entry '%s' is outside of the version", file, entry);
-    *ret = entry ? str_printf("%s/model/%s", path, entry) : strdup(path);
-    return *ret ? 0 : err_oom(err);
-}
-
 int model_source_open(const char *path, struct model_source *ret, struct err *err)
 {
-    AUTO_FREE char *entry = NULL;
     struct stat st;
-    int r;
+    int r = 0;
 
     *ret = (struct model_source){ .version = 1 };
-    r = find_entry(path, &entry, err);
-    if (r == 0)
-        r = backend_locate(entry, &ret->ops, &ret->path, err);
-    if (r < 0)
-        return r;
-    ret->name = name_of(path);
-    if (!ret->name)
-        return err_oom(err);
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        return open_dir(ret, path, err);
-    return 0;
+        r = open_dir(ret, path, err);
+    if (r == 0 && !ret->path)
+        r = backend_locate(path, &ret->ops, &ret->path, err);
+    if (r == 0 && !ret->name && !(ret->name = name_of(path)))
+        r = err_oom(err);
+    return r;
 }

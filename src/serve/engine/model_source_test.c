@@ -59,10 +59,49 @@ static void names_come_from_the_manifest_or_the_path(void **state)
     assert_int_equal(path_remove(dir, NULL), 0);
 }
 
+static void a_manifest_says_which_file_is_the_model(void **state)
+{
+    static const struct {
+        const char *manifest, *file, *backend;
+        int result;
+    } rows[] = {
+        { "{\"format\": \"onnx\", \"entry\": \"r.bin\"}", "r.bin", "onnxruntime", 0 },
+        { "{\"format\": \"xgboost\", \"entry\": \"trees\"}", "trees", "xgboost", 0 },
+        { "{\"format\": \"mxnet\", \"entry\": \"\"}", NULL, NULL, -EOPNOTSUPP },
+        { "{\"format\": \"onnx\", \"entry\": \"\"}", NULL, NULL, -EINVAL },
+        { "{\"format\": \"onnx\", \"entry\": \"../../m.onnx\"}", NULL, NULL, -EINVAL },
+        { "{\"format\": \"onnx\", \"entry\": \"..\"}", NULL, NULL, -EINVAL },
+        { "{\"format\": \"onnx\"}", NULL, NULL, -EINVAL },
+    };
+    char dir[TEST_PATH];
+
+    (void)state;
+    assert_true(test_dir(dir, "ydl-source"));
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO_FREE char *name = str_printf("v%zu", i);
+        AUTO_FREE char *manifest = str_printf("%s/MANIFEST.json", name);
+        AUTO_FREE char *model = str_printf("%s/model/model.onnx", name);
+        AUTO_FREE char *path = path_join(dir, name);
+        AUTO_MODEL_SOURCE s = { 0 };
+
+        put(dir, manifest, rows[i].manifest);
+        put(dir, model, "");
+        assert_int_equal(model_source_open(path, &s, NULL), rows[i].result);
+        if (rows[i].result == 0) {
+            AUTO_FREE char *found = str_printf("%s/model/%s", path, rows[i].file);
+
+            assert_string_equal(s.path, found);
+            assert_string_equal(s.ops->name, rows[i].backend);
+        }
+    }
+    assert_int_equal(path_remove(dir, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_come_from_the_manifest_or_the_path),
+        cmocka_unit_test(a_manifest_says_which_file_is_the_model),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -246,6 +246,8 @@ enum exchange_step exchange_body(struct exchange *x, const void *p, size_t n)
     if (r == 0 && !op->finish)
         r = op->answer(x, &err);
     else if (r == 0)
+        r = signature_widen(x->signature, &x->inputs, &err);
+    if (r == 0 && op->finish)
         r = signature_check(x->signature, &x->inputs, &err);
     if (r < 0)
         return fail(x, r, &err);
