@@ -37,18 +37,32 @@ struct deploying {
     struct job_call *x;
     const struct args *a;
     struct manifest m;
+    const struct runtime *runtime;
     char *path, *library, *text;
     char sha256[65], url[SERVE_URL];
 };
 
 /* ---- the model ---- */
 
-static int check_format(const struct manifest *m, struct err *err)
+/* Formats that the model server can run, and what runs them. */
+static const struct runtime {
+    const char *format;
+    const struct find_library *library;
+} runtimes[] = {
+    { "onnx", &find_onnxruntime },
+    { "xgboost", &find_xgboost },
+    { "lightgbm", &find_lightgbm },
+};
+
+static int find_format(struct deploying *d, struct err *err)
 {
-    if (str_eq(m->format, "onnx"))
+    for (size_t i = 0; i < COUNT_OF(runtimes) && !d->runtime; i++)
+        if (str_eq(runtimes[i].format, d->m.format))
+            d->runtime = &runtimes[i];
+    if (d->runtime)
         return 0;
-    err_set(err, -EINVAL, "%s:%lld has the format '%s', which cannot be served yet", m->name,
-            (long long)m->version, m->format);
+    err_set(err, -EINVAL, "%s:%lld has the format '%s', which cannot be served yet", d->m.name,
+            (long long)d->m.version, d->m.format);
     err_hint(err, "export the model as ONNX and push that");
     return -EINVAL;
 }
@@ -62,7 +76,7 @@ static int find_version(struct deploying *d, const struct models *r, struct err 
         return e == -EINVAL ? (err->code = CLI_USAGE) : e;
     e = models_find(r, &ref, &d->m, err);
     if (e == 0)
-        e = check_format(&d->m, err);
+        e = find_format(d, err);
     if (e == 0)
         e = models_path(r, d->m.name, &d->path, err, "versions/%lld", (long long)d->m.version);
     return e;
@@ -111,9 +125,9 @@ static int hash_file(const char *path, char ret[65], struct err *err)
 static int find_runtime(struct deploying *d, struct err *err)
 {
     const struct find_places places = { .lib = d->a->lib,
-                                        .variable = getenv("ONNXRUNTIME_LIBRARY_PATH"),
+                                        .variable = getenv(d->runtime->library->variable),
                                         .path = getenv("PATH") };
-    int r = find_library(&find_onnxruntime, &places, &d->library, err);
+    int r = find_library(d->runtime->library, &places, &d->library, err);
 
     if (r < 0 || d->library[0] != '/')
         return r;

@@ -20,7 +20,7 @@ const struct cli_verb verb_serve = {
     CLI_SECTIONS(
       { "MODELS",
         "A model is named as in 'ydl model': NAME (its newest version), NAME:VERSION or NAME@ALIAS. "
-        "Formats that can be served so far: onnx, by ONNX Runtime." },
+        "Formats that can be served: onnx, xgboost, lightgbm." },
       { "JSON OUTPUT",
         "deploy\tname, job, url, model, version, replicas, and library: path, sha256.\n"
         "list\tdeployments: name, job, state, url, replicas, created.\n"
