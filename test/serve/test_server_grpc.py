@@ -40,7 +40,7 @@ def test_the_public_clients_get_the_same_answers(serve, library):
 
 
 def test_an_open_connection_without_a_call_does_not_keep_it(serve):
-    server = serve("small", "--grace", "1h")
+    server = serve("small", "--grace", "4s")
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as s:
         s.sendall(HELLO)
         assert s.recv(9)[3:4] == b"\4"  # SETTINGS: it speaks HTTP/2

@@ -193,6 +193,16 @@ def test_the_end_comes_when_grace_is_over(serve):
         busy.getresponse()
 
 
+def test_a_request_that_never_comes_whole_is_cut_off_with_code_1(serve):
+    server = serve("small", "--grace", "300ms")
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as s:
+        s.sendall(b"POST /v2/models/small/infer HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n"
+                  b"Expect: 100-continue\r\n\r\n")
+        assert s.recv(4096).startswith(b"HTTP/1.1 100 ")  # it waits for the body
+        assert server.end() == 1
+    assert "cut off when --grace was over" in server.complaints()
+
+
 # ---- beside the model ----
 
 def test_request_ids_go_through(serve):

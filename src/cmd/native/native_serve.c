@@ -244,6 +244,8 @@ static int native_serve_run(struct cli *c, struct err *err)
         end_with_a_stuck_thread(c, r, err);
     if (r == -ECANCELED && loop_signal(s.loop))
         r = 0;
+    if (r == -ETIMEDOUT) /* of a request, or of the model: no cluster was out of reach */
+        r = -EIO;
     loop_free(s.loop);
     return r;
 }

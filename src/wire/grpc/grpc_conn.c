@@ -50,6 +50,20 @@ static int conn_write_some(struct grpc_conn *c, struct buf *out, struct err *err
     return r < 0 ? err_code(err, r, "write to the other side") : 0;
 }
 
+/* When all is said the client has a moment to close the connection. One that does not would keep it
+ * until the reader looks at the time. */
+static int conn_wait_for_more(struct grpc_conn *c)
+{
+    bool last = grpc_conn_said_all(c) && !c->hushed;
+    int r = cond_wait(c->loop, &c->to_write, last ? loop_in(c->loop, LINGER_MS) : LOOP_NEVER);
+
+    if (r != -ETIMEDOUT)
+        return r;
+    c->hushed = true;
+    (void)shutdown(sock_fd(stream_sock(c->stream)), SHUT_RD);
+    return 0;
+}
+
 /* The reader finds the end of the stream then. */
 static int conn_write(void *arg, struct err *unused)
 {
@@ -62,7 +76,7 @@ static int conn_write(void *arg, struct err *unused)
     while (r == 0 && !c->finished) {
         if (!grpc_session_has_output(&c->session)) {
             buf_done(&out);
-            r = cond_wait(c->loop, &c->to_write, LOOP_NEVER);
+            r = conn_wait_for_more(c);
             continue;
         }
         r = conn_write_some(c, &out, &err);

@@ -22,6 +22,7 @@ struct grpc_conn {
     struct cond to_write;  /* there is something, or nothing ever again */
     struct cond written;   /* or it cannot be */
     bool broken, finished; /* nothing can be written; the writer is to end */
+    bool hushed;           /* all was said, and no more is read */
 };
 
 /* Makes its writer look. Any caller. */
