@@ -75,31 +75,47 @@ static bool xgboost_begins(const char *p)
     return str_starts(p, "\"learner\"") || str_starts(p, "\"version\"");
 }
 
+struct shorten {
+    size_t depth, skipped; /* containers that are open */
+    bool text, escaped;
+};
+
+/* Outside of texts. What is emptied keeps its brackets. */
+static bool shorten_keeps(struct shorten *s, char c)
+{
+    bool kept = s->skipped == 0;
+
+    if (c == '{' || c == '[') {
+        if (s->skipped || s->depth >= (c == '[' ? 2 : 3))
+            s->skipped++;
+        else
+            s->depth++;
+    } else if (c == '}' || c == ']') {
+        if (s->skipped)
+            s->skipped--;
+        else
+            s->depth -= s->depth > 0;
+        kept = s->skipped == 0;
+    }
+    return kept;
+}
+
 /* Empties the arrays in the learner and whatever lies deeper than its facts, in place: the trees
  * are nearly all of the text, and parsed they would take twenty times as much. Returns what is
  * left. */
 static size_t xgboost_shorten(char *p, size_t n)
 {
-    size_t to = 0, depth = 0, skipped = 0; /* containers that are open */
-    bool text = false, escaped = false;
+    struct shorten s = { 0 };
+    size_t to = 0;
 
     for (size_t i = 0; i < n; i++) {
-        bool opens = !text && (p[i] == '[' || p[i] == '{');
-        bool closes = !text && (p[i] == ']' || p[i] == '}');
-        bool skip = skipped > (closes ? 1 : 0);
+        char c = p[i];
 
-        if (opens && (skipped || depth >= (p[i] == '[' ? 2 : 3)))
-            skipped++;
-        else if (opens)
-            depth++;
-        else if (closes && skipped)
-            skipped--;
-        else if (closes)
-            depth -= depth > 0;
-        text = p[i] == '"' && !escaped ? !text : text;
-        escaped = text && !escaped && p[i] == '\\';
-        if (!skip)
-            p[to++] = p[i];
+        if (s.text ? s.skipped == 0 : shorten_keeps(&s, c))
+            p[to++] = c;
+        if (c == '"' && !s.escaped)
+            s.text = !s.text;
+        s.escaped = s.text && !s.escaped && c == '\\';
     }
     return to;
 }
