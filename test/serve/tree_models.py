@@ -7,6 +7,7 @@ be served inputs and the outputs that belong to them; NaN, where a value is miss
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -80,6 +81,8 @@ for one in ("reg.json", "three.ubj", "lthree.txt"):
 (DIR / "noise.json").write_text('{"learner": {"what": "is this"}, "version": [3, 2, 0]}')
 (DIR / "longer_lthree.txt").write_text(  # than the file is
     (DIR / "lthree.txt").read_text().replace("tree_sizes=", "tree_sizes=9"))
+(DIR / "wrong_lthree.txt").write_bytes(  # as long as before
+    re.sub(rb"leaf_value=.", b"leaf_value=\xb0", (DIR / "lthree.txt").read_bytes()))
 (DIR / "noise.txt").write_text("tree\nthis is not a model\n")
 (DIR / "empty.json").write_text("")
 (DIR / "answers.json").write_text(json.dumps(TOLD))

@@ -6,6 +6,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#define SENTENCE_MAX 1024
+
 static const char in_name[] = "input", out_name[] = "output";
 
 int feature_rows_signature(const struct feature_rows *f, struct signature *ret, struct err *err)
@@ -64,19 +66,21 @@ static const char *behind_place(const char *text)
 const char *feature_rows_sentence(const char *text, char *out, size_t room)
 {
     const char *p = behind_place(text), *end = strstr(p, "\nStack trace");
+    char line[SENTENCE_MAX];
     size_t n = 0;
 
     if (!end)
         end = p + strlen(p);
-    while (p < end && n + 1 < room) {
+    while (p < end && n + 1 < sizeof(line)) {
         if (!isspace((unsigned char)*p))
-            out[n++] = *p;
-        else if (n > 0 && out[n - 1] != ' ')
-            out[n++] = ' ';
+            line[n++] = *p;
+        else if (n > 0 && line[n - 1] != ' ')
+            line[n++] = ' ';
         p++;
     }
-    while (n > 0 && out[n - 1] == ' ')
+    while (n > 0 && line[n - 1] == ' ')
         n--;
-    out[n] = '\0';
+    line[n] = '\0';
+    (void)str_clean(out, room, line);
     return out;
 }

@@ -20,5 +20,6 @@ int feature_rows_output(const struct feature_rows *f, int64_t rows, struct tenso
                         void **ret_p, struct err *err);
 
 /* What a library says of a failure, as one line: "[02:30:11] src/gbm/gbtree.cc:21: Check failed: a
- * == b\nStack trace:\n…" becomes "Check failed: a == b". Cut to the room; returns `out`. */
+ * == b\nStack trace:\n…" becomes "Check failed: a == b". What it quotes of a damaged file may be
+ * any bytes: see str_clean(). Cut to the room; returns `out`. */
 const char *feature_rows_sentence(const char *text, char *out, size_t room);

@@ -73,6 +73,7 @@ static void what_a_library_says_becomes_one_line(void **state)
         { "/a/b.h:12: Bad thing: c", "Bad thing: c" },
         { "/a/b.h:12:", "/a/b.h:12:" },
         { "b: c", "b: c" },
+        { "met \xb0\x1b[2J", "met \\xb0\\x1b[2J" },
     };
     char text[64], small[8];
 

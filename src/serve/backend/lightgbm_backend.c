@@ -149,13 +149,14 @@ static int lgb_run(void *model, const struct tensors *in, struct tensors *ret, s
 
 /* ---- a model ---- */
 
+#define SIZES "\ntree_sizes="
+#define NO_SIZES "\ntree_size_="
+
 /* The header has the length of each tree, "tree_sizes=3269 3267 …", and the library trusts it: of a
- * file that was cut off it reads past the end. Very old files have no lengths, and are read by
- * line.
- */
+ * file that was cut off it reads past the end. Very old files have no lengths. */
 static bool lgb_is_whole(const char *text)
 {
-    const char *sizes = strstr(text, "\ntree_sizes="), *end = text + strlen(text);
+    const char *sizes = strstr(text, SIZES), *end = text + strlen(text);
     const char *tree = sizes ? strstr(sizes, "\nTree=0") : NULL;
 
     if (!sizes)
@@ -163,7 +164,7 @@ static bool lgb_is_whole(const char *text)
     if (!tree)
         return false;
     tree++;
-    sizes += strlen("\ntree_sizes=");
+    sizes += strlen(SIZES);
     while (isdigit((unsigned char)*sizes)) {
         char *next = NULL;
         unsigned long long n = strtoull(sizes, &next, 10);
@@ -174,6 +175,16 @@ static bool lgb_is_whole(const char *text)
         sizes = *next == ' ' ? next + 1 : next;
     }
     return str_starts(tree, "end of trees");
+}
+
+/* With lengths the library reads trees in parallel, and one that is damaged ends the process.
+ * Without them it reads one after the other, and says what is wrong. */
+static void lgb_hide_sizes(char *text)
+{
+    char *sizes = strstr(text, SIZES);
+
+    if (sizes)
+        memcpy(sizes, NO_SIZES, strlen(NO_SIZES));
 }
 
 static int lgb_read(struct lgb_model *m, const struct backend_load *o, struct err *err)
@@ -189,6 +200,7 @@ static int lgb_read(struct lgb_model *m, const struct backend_load *o, struct er
     if (!lgb_is_whole(buf_text(&file)))
         return err_set(err, -EINVAL, "'%s' is damaged: its trees are not as long as it says",
                        o->path);
+    lgb_hide_sizes((char *)file.data);
     (void)m->library->api.log_to(lgb_on_message);
     if (m->library->api.load(buf_text(&file), &iterations, &m->booster) != 0) {
         (void)lgb_failed(m->library, -EINVAL, "LightGBM cannot load it", err);
