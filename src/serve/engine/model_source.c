@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MANIFEST_MAX (16 * MIB)
+#define MANIFEST_MAX (32 * MIB) /* as large as one may be in a registry */
 
 void model_source_done(struct model_source *s)
 {
