@@ -148,8 +148,12 @@ static int64_t send_due(struct load *l)
 
         if (due > now_ns())
             return due - now_ns();
-        for (size_t i = 0; i < l->n && !free_one; i++)
-            free_one = l->peers[i].busy ? NULL : &l->peers[i];
+        /* In turn: a server need not keep a connection that is not used. */
+        for (size_t i = 0; i < l->n && !free_one; i++) {
+            struct peer *p = &l->peers[(l->sent + i) % l->n];
+
+            free_one = p->busy ? NULL : p;
+        }
         if (!free_one)
             return 1000000;
         load_send(l, free_one, due);
