@@ -5,7 +5,7 @@
 struct each {
     struct job_call *x;
     unsigned how;
-    size_t most, n; /* at most so many of each kind; of this machine so far */
+    size_t most, n; /* limit for each kind of job; local jobs visited so far */
     job_each_fn *fn;
     void *arg;
     struct err *err;

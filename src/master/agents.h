@@ -104,7 +104,7 @@ bool agents_will_be_heard(const struct agent_conn *a);
 void agents_tell_saved(struct agent_conn *a); /* it has saved what its tasks left */
 /* It is gone: if it was to save something and did not, people are told so. */
 void agents_unsaved(struct master *m, uint32_t number, const char *why);
-/* The job is ending: results that nobody can save any more are told. */
+/* At the end of the job: reports results that were lost before they could be saved. */
 void agents_tell_lost_results(struct master *m);
 
 /* ---- inbox.c ---- */

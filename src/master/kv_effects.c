@@ -1,5 +1,5 @@
-/* kv_effects.c - what requests to the job's key-value store do outside of it: progress and new
- * sizes are the engine's, answers and changes go to whoever keeps a copy of the store. */
+/* kv_effects.c - requests to the key-value store that affect more than the store: progress reports
+ * and scaling go to the engine; replies and changes go to whoever keeps a copy of the store. */
 #include "master/master_private.h"
 
 static void kv_effects_on_progress(void *user, uint32_t task, int64_t step, int64_t total,
@@ -11,7 +11,7 @@ static void kv_effects_on_progress(void *user, uint32_t task, int64_t step, int6
     master_wake(m);
 }
 
-/* A task may change its own job: whoever reaches its socket is its user. */
+/* A task may scale its own job: only processes of the same user can connect to its socket. */
 static int kv_effects_on_scale(void *user, uint32_t task, const char *role, unsigned count,
                                struct err *err)
 {

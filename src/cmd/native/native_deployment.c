@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A variable that every task has; without it this is no task. */
+/* Every task has this variable: if it is not set, we do not run as a task. */
 static int task_variable(const char *name, const char **ret, struct err *err)
 {
     *ret = getenv(name);
