@@ -126,14 +126,16 @@ class Gateway:
     def stop(self):
         if self.process is None:
             return ""
-        if self.process.poll() is None:
+        asked = self.process.poll() is None
+        if asked:
             self.process.send_signal(signal.SIGTERM)
         try:
             said = self.process.communicate(timeout=SOON)[1]
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
-        self.process = None
+        code, self.process = self.process.returncode, None
+        assert code == 0 or not asked, said
         return said
 
 
