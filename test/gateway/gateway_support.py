@@ -70,7 +70,7 @@ class Gateway:
         self.dir = Path(directory)
         self.spec_path = self.dir / "spec.json"
         self.spec = {"listen": f"127.0.0.1:{free_port()}", "drain_time": "20s", **spec}
-        self.process = None
+        self.process, self.asked = None, False
 
     @property
     def port(self):
@@ -78,6 +78,7 @@ class Gateway:
 
     def start(self, *options):
         self.write()
+        self.asked = False
         self.process = subprocess.Popen(
             [BIN / "ydl-native", "gateway", "--dir", self.dir / "g", "--control", self.dir / "c",
              *options, self.spec_path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -123,17 +124,23 @@ class Gateway:
     def await_settled(self):
         return until(lambda: (s := self.status())["settled"] and s, "the gateway settles")
 
+    def ask_to_end(self):
+        """Once: a second signal ends it at once, whatever is under way."""
+        if not self.asked and self.process.poll() is None:
+            self.asked = True
+            self.process.send_signal(signal.SIGTERM)
+
     def stop(self):
         if self.process is None:
             return ""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
+        self.ask_to_end()
         try:
             said = self.process.communicate(timeout=SOON)[1]
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
-        self.process = None
+        code, self.process = self.process.returncode, None
+        assert code == 0 or not self.asked, said
         return said
 
 

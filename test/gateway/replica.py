@@ -4,7 +4,7 @@
 
 Answers GET /v2/health/ready with 200 (503 while READY_FILE is named and missing), and everything
 else with JSON: its name, how long the body was, and the body's SHA-256. A header X-Status asks for
-another status, X-Delay for a later answer.
+another status, X-Delay for a later answer. A replica whose name begins with "bad" answers 500.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ async def answer_one(reader, writer):
         length, digest = await read_body(reader, headers)
         if delay := DELAY + float(headers.get("x-delay", 0)) / 1000:
             await asyncio.sleep(delay)
-        status = int(headers.get("x-status", 200))
+        status = int(headers.get("x-status", 500 if NAME.startswith("bad") else 200))
         answer = {"replica": NAME, "method": method, "path": path, "length": length,
                   "sha256": digest, "headers": headers}
     body = json.dumps(answer).encode()

@@ -303,28 +303,31 @@ def test_a_good_version_takes_over_without_a_failed_request(tmp_path):
         asyncio.run(story())
 
 
-@pytest.mark.parametrize("delay, path_status, why", [(200, 200, "p99 is"), (3, 500, "failed")])
-def test_a_bad_version_goes_back(tmp_path, delay, path_status, why):
+@pytest.mark.parametrize("name, delay, why", [("slow", 200, "p99 is"), ("bad", 3, "failed"),
+                                               ("killed", 3, "no replica")])
+def test_a_bad_version_goes_back(tmp_path, name, delay, why):
     a = Replica("a", delay_ms=3)
-    b = Replica("b", delay_ms=delay)
+    b = Replica(name, delay_ms=delay)
     g = Gateway(tmp_path, models=[model([a], [b], canary={"version": 2, "percent": 20},
-                                        watch={"requests": 40})]).start()
+                                        watch={"requests": 40 if name != "killed" else 100000})])
 
     async def story():
         async with Load(g.port) as load:
-            if path_status == 500:
-                b.kill()  # ready once, and then only refuses
-                b.more = ["3"]
-                await load.pass_requests(10)
-            return await away(lambda: until(
+            if name == "killed":
+                await load.pass_requests(50)
+                b.kill()
+            canary = await away(lambda: until(
                 lambda: (c := g.status()["models"][0]["canary"])["state"] == "returned" and c,
                 "the canary is taken back"))
+            load.failures.clear()
+            await load.pass_requests(50)
+        assert not load.failures and not load.wrong
+        return canary
 
-    with running(g, a, b):
-        g.await_ready("a", "b")
+    with running(g.start(), a, b):
+        g.await_ready("a", name)
         canary = asyncio.run(story())
-        assert canary["percent"] == 0
-        assert why in canary["why"] or "no replica" in canary["why"]
+        assert canary["percent"] == 0 and why in canary["why"]
         assert json.loads(request(g.port)[2])["replica"] == "a"
 
 

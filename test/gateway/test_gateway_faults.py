@@ -51,6 +51,20 @@ def test_a_killed_haproxy_is_back_on_its_port(tmp_path):
         assert g.status()["haproxy"]["restarts"] == 3
 
 
+def test_haproxy_comes_back_with_its_keys_also_when_their_file_is_gone(tmp_path):
+    (keys := tmp_path / "keys").write_text("long-enough-secret\n")
+    keys.chmod(0o600)
+    a = Replica("a")
+    g = Gateway(tmp_path, key_file=str(keys), models=[model([a])]).start()
+    with running(g, a):
+        g.await_ready("a")
+        keys.unlink()
+        os.kill(haproxies(tmp_path)[0], signal.SIGKILL)
+        assert request(g.port)[0] == 401
+        until(lambda: request(g.port, headers=["Authorization: Bearer long-enough-secret"])[0]
+              == 200, "the key is accepted")
+
+
 def test_a_killed_gateway_leaves_no_haproxy_and_can_be_started_again(tmp_path):
     a = Replica("a")
     g = Gateway(tmp_path, models=[model([a])]).start()
@@ -99,7 +113,7 @@ def test_a_gateway_that_ends_refuses_new_clients(tmp_path):
         slow = asyncio.create_task(away(lambda: request(g.port, headers=["X-Delay: 5000"])))
         await away(lambda: until(lambda: g.versions()[1]["replicas"][0]["in_flight"] == 1,
                                  "the request is on its way"))
-        g.process.send_signal(signal.SIGTERM)
+        g.ask_to_end()
         await away(lambda: until(refused, "a new client is refused"))
         assert not slow.done()
         return await slow

@@ -82,7 +82,7 @@ static int gateway_keep_alive(struct gateway *g, int64_t *delay)
         gateway_process_end(g, &g->now);
         g->restarts++;
     }
-    r = gateway_launch(g, g->spec, g->routes, &fresh, &err);
+    r = gateway_launch(g, g->spec, g->routes, &g->secrets, &fresh, &err);
     if (r == 0) {
         g->now = fresh;
         *delay = RESTART_MS;
@@ -187,6 +187,7 @@ static void gateway_end(struct gateway *g)
     traffic_free(g->traffic);
     strs_done(&g->drained);
     buf_done(&g->core);
+    gateway_secrets_done(&g->secrets);
     gateway_spec_free(g->spec);
 }
 

@@ -104,12 +104,9 @@ static int apply_tls(const struct gateway_spec *s, struct buf *out, struct err *
     return r < 0 || !s->private_key ? r : apply_read_secret(s->private_key, out, err);
 }
 
-/* What is in the files that the spec names. */
-struct apply_secrets {
-    struct buf keys, tls;
-};
-
-static int apply_secrets_read(const struct gateway_spec *s, struct apply_secrets *ret,
+/* The files that the spec names are read once for each spec: HAProxy can be started again when they
+ * are gone or wrong. */
+static int apply_secrets_read(const struct gateway_spec *s, struct gateway_secrets *ret,
                               struct err *err)
 {
     int r = 0;
@@ -123,12 +120,17 @@ static int apply_secrets_read(const struct gateway_spec *s, struct apply_secrets
     return r;
 }
 
-static void auto_apply_secrets_(struct apply_secrets *s)
+void gateway_secrets_done(struct gateway_secrets *s)
 {
     buf_wipe(&s->keys);
     buf_wipe(&s->tls);
 }
-#define AUTO_SECRETS AUTO(apply_secrets) struct apply_secrets
+
+static void auto_secrets_(struct gateway_secrets *s)
+{
+    gateway_secrets_done(s);
+}
+#define AUTO_SECRETS AUTO(secrets) struct gateway_secrets
 
 /* ---- files ---- */
 
@@ -206,14 +208,12 @@ static bool apply_none_up(void *user, const char *backend, const char *address)
     return false;
 }
 
-static int apply_write(struct gateway *g, const struct haproxy_conf *c,
-                       const struct gateway_route *routes, const struct apply_secrets *secrets,
-                       struct err *err)
+static int apply_write(const struct haproxy_conf *c, const struct gateway_route *routes,
+                       const struct gateway_secrets *secrets, struct err *err)
 {
     AUTO_BUF text = { .max = HAPROXY_CONF_MAX };
     int r = haproxy_conf_write(c, &text, err);
 
-    (void)g;
     if (r == 0)
         r = path_mkdirs(c->dir, 0700, err);
     if (r == 0)
@@ -250,7 +250,7 @@ static void apply_on_line(void *user, const char *line, size_t n)
 }
 
 static int apply_launch(struct gateway *g, const struct haproxy_conf *c,
-                        const struct gateway_route *routes, const struct apply_secrets *secrets,
+                        const struct gateway_route *routes, const struct gateway_secrets *secrets,
                         struct gateway_process *ret, struct err *err)
 {
     AUTO_FREE char *conf = path_join(c->dir, "haproxy.cfg");
@@ -264,49 +264,43 @@ static int apply_launch(struct gateway *g, const struct haproxy_conf *c,
         .on_end = gateway_wake,
         .user = g,
     };
-    int r = conf ? apply_write(g, c, routes, secrets, err) : err_oom(err);
+    int r = conf ? apply_write(c, routes, secrets, err) : err_oom(err);
 
     return r < 0 ? r : haproxy_start(&o, &ret->haproxy, err);
 }
 
 int gateway_launch(struct gateway *g, const struct gateway_spec *spec,
-                   const struct gateway_route *routes, struct gateway_process *ret, struct err *err)
+                   const struct gateway_route *routes, const struct gateway_secrets *secrets,
+                   struct gateway_process *ret, struct err *err)
 {
-    AUTO_SECRETS secrets = { 0 };
     AUTO_FREE char *socket = NULL;
     struct haproxy_conf c = { .spec = spec, .up = apply_is_up, .user = g };
-    int r = apply_secrets_read(spec, &secrets, err);
+    int r;
 
-    if (r < 0)
-        return r;
     *ret = (struct gateway_process){ .dir = str_printf("%s/g%u", g->o.dir, ++g->generation) };
     socket = ret->dir ? path_join(ret->dir, "api.sock") : NULL;
-    if (!socket)
-        return err_oom(err);
     c.dir = ret->dir;
     c.socket = socket;
-    c.keys = secrets.keys.len > 0;
-    c.tls = secrets.tls.len > 0;
-    r = apply_launch(g, &c, routes, &secrets, ret, err);
+    c.keys = secrets->keys.len > 0;
+    c.tls = secrets->tls.len > 0;
+    r = socket ? apply_launch(g, &c, routes, secrets, ret, err) : err_oom(err);
     if (r < 0)
         gateway_process_end(g, ret);
     return r;
 }
 
 /* What cannot be changed in a running process, as one text. */
-static int apply_core(const struct gateway_spec *spec, struct buf *out, struct err *err)
+static int apply_core(const struct gateway_spec *spec, const struct gateway_secrets *secrets,
+                      struct buf *out, struct err *err)
 {
-    AUTO_SECRETS secrets = { 0 };
     struct haproxy_conf c = { .spec = spec, .dir = "/", .socket = "/", .up = apply_none_up };
-    int r = apply_secrets_read(spec, &secrets, err);
+    int r;
 
-    if (r < 0)
-        return r;
-    c.keys = secrets.keys.len > 0;
-    c.tls = secrets.tls.len > 0;
+    c.keys = secrets->keys.len > 0;
+    c.tls = secrets->tls.len > 0;
     r = haproxy_conf_write(&c, out, err);
-    if (r == 0 && (buf_add(out, secrets.keys.data, secrets.keys.len) < 0 ||
-                   apply_hash_key((const char *)secrets.tls.data, secrets.tls.len, out, err) < 0))
+    if (r == 0 && (buf_add(out, secrets->keys.data, secrets->keys.len) < 0 ||
+                   apply_hash_key((const char *)secrets->tls.data, secrets->tls.len, out, err) < 0))
         r = err_oom(err);
     return r;
 }
@@ -337,7 +331,8 @@ static int apply_check(const struct gateway *g, const struct gateway_spec *spec,
 
 /* The process before goes on with what it has. */
 static int apply_process(struct gateway *g, const struct gateway_spec *spec,
-                         const struct gateway_route *routes, struct err *err)
+                         const struct gateway_route *routes, const struct gateway_secrets *secrets,
+                         struct err *err)
 {
     struct gateway_process fresh = { 0 };
     int r;
@@ -345,7 +340,7 @@ static int apply_process(struct gateway *g, const struct gateway_spec *spec,
     if (g->n_leaving == GATEWAY_LEAVING)
         return err_set(err, -EAGAIN, "%d reloads are still in progress; try again",
                        GATEWAY_LEAVING);
-    r = gateway_launch(g, spec, routes, &fresh, err);
+    r = gateway_launch(g, spec, routes, secrets, &fresh, err);
     if (r < 0)
         return r;
     if (g->now.haproxy) {
@@ -357,61 +352,60 @@ static int apply_process(struct gateway *g, const struct gateway_spec *spec,
     return 0;
 }
 
-static bool apply_has_address(const struct gateway_spec *s, const char *address)
-{
-    for (size_t i = 0; i < s->n; i++)
-        for (size_t k = 0; k < s->models[i].n; k++)
-            for (size_t j = 0; j < s->models[i].versions[k].n; j++)
-                if (str_eq(s->models[i].versions[k].replicas[j].address, address))
-                    return true;
-    return false;
-}
-
-/* A replica that comes later to the address of one that was drained and removed is a new one. */
-static void apply_forget_drained(struct gateway *g)
+/* An address that comes back later belongs to another replica. */
+static void apply_undrain(struct gateway *g)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < g->drained.n; i++) {
-        char *address = take(g->drained.v[i]);
-
-        if (apply_has_address(g->spec, address))
-            g->drained.v[kept++] = address;
+    for (size_t i = 0; i < g->drained.n; i++)
+        if (gateway_replica(g, g->drained.v[i]))
+            g->drained.v[kept++] = g->drained.v[i];
         else
-            free(address);
-    }
+            free(g->drained.v[i]);
     g->drained.n = kept;
     if (g->drained.v)
         g->drained.v[kept] = NULL;
+}
+
+/* From here on the new spec counts; nothing of it can fail any more. */
+static void apply_take(struct gateway *g, struct gateway_spec *spec, struct gateway_route *routes,
+                       struct gateway_secrets *secrets, struct buf *core)
+{
+    gateway_spec_free(g->spec);
+    g->spec = spec;
+    free(g->routes);
+    g->routes = routes;
+    gateway_secrets_done(&g->secrets);
+    g->secrets = *secrets;
+    *secrets = (struct gateway_secrets){ 0 };
+    buf_done(&g->core);
+    g->core = *core;
+    *core = (struct buf){ 0 };
+    apply_undrain(g);
+    g->settled = false;
+    gateway_wake(g);
 }
 
 int gateway_apply(struct gateway *g, const char *path, struct err *err)
 {
     AUTO(gateway_spec) struct gateway_spec *spec = NULL;
     AUTO_FREE struct gateway_route *routes = NULL;
+    AUTO_SECRETS secrets = { 0 };
     AUTO_BUF core = { .max = HAPROXY_CONF_MAX };
     int r = gateway_spec_read(path, &spec, err);
 
     if (r == 0)
         r = apply_check(g, spec, err);
     if (r == 0)
-        r = apply_core(spec, &core, err);
+        r = apply_secrets_read(spec, &secrets, err);
+    if (r == 0)
+        r = apply_core(spec, &secrets, &core, err);
     if (r == 0)
         r = gateway_routes_make(g, spec, &routes, err);
     if (r == 0 && (!g->now.haproxy || core.len != g->core.len ||
                    memcmp(core.data, g->core.data, core.len) != 0))
-        r = apply_process(g, spec, routes, err);
-    if (r < 0)
-        return r;
-    gateway_spec_free(g->spec);
-    g->spec = take(spec);
-    free(g->routes);
-    g->routes = take(routes);
-    buf_done(&g->core);
-    g->core = core;
-    core = (struct buf){ 0 };
-    apply_forget_drained(g);
-    g->settled = false;
-    gateway_wake(g);
-    return 0;
+        r = apply_process(g, spec, routes, &secrets, err);
+    if (r == 0)
+        apply_take(g, take(spec), take(routes), &secrets, &core);
+    return r;
 }

@@ -85,8 +85,7 @@ static int control_canary(struct gateway *g, const json_t *v, json_t **ret, stru
     return r < 0 ? r : json_make(ret, err, "{s:b}", "ok", 1);
 }
 
-/* The address of a replica that is named by either; NULL. */
-static const char *control_replica(const struct gateway *g, const char *name)
+const char *gateway_replica(const struct gateway *g, const char *name)
 {
     for (size_t i = 0; i < g->spec->n; i++)
         for (size_t k = 0; k < g->spec->models[i].n; k++)
@@ -125,7 +124,7 @@ static int control_drain(struct gateway *g, const json_t *v, json_t **ret, struc
 {
     const char *name = control_text(v, "replica", err);
     const char *wait = json_string_value(json_object_get(v, "wait"));
-    const char *found = name ? control_replica(g, name) : NULL;
+    const char *found = name ? gateway_replica(g, name) : NULL;
     bool on = !json_is_false(json_object_get(v, "on")), idle = false;
     char address[GATEWAY_ADDRESS];
     int64_t ms = 0;

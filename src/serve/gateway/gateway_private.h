@@ -40,6 +40,12 @@ struct gateway_route {
     unsigned told_percent;
 };
 
+/* What is in the files that a spec names. */
+struct gateway_secrets {
+    struct buf keys; /* hashes, as HAProxy reads them */
+    struct buf tls;  /* certificate and private key */
+};
+
 struct gateway {
     struct gateway_options o;
     struct loop *loop;
@@ -49,6 +55,7 @@ struct gateway {
     struct gateway_process now, leaving[GATEWAY_LEAVING];
     size_t n_leaving;
     unsigned generation, restarts, reloads;
+    struct gateway_secrets secrets;
     struct buf core; /* of the configuration, as it is now: without servers and file names */
     struct gateway_view view;
     struct gateway_route *routes; /* one for each model of the spec, in its order */
@@ -68,8 +75,9 @@ void gateway_wake(void *g); /* look again now */
 /* ---- gateway_apply.c: under the lock ---- */
 /* A new HAProxy for `spec`, ready. *ret is the caller's: gateway_process_end(). */
 int gateway_launch(struct gateway *g, const struct gateway_spec *spec,
-                   const struct gateway_route *routes, struct gateway_process *ret,
-                   struct err *err);
+                   const struct gateway_route *routes, const struct gateway_secrets *secrets,
+                   struct gateway_process *ret, struct err *err);
+void gateway_secrets_done(struct gateway_secrets *s);
 void gateway_process_end(struct gateway *g, struct gateway_process *p);
 /* The first spec (there is no process yet), or another one. */
 int gateway_apply(struct gateway *g, const char *path, struct err *err);
@@ -92,4 +100,6 @@ bool gateway_is_drained(const struct gateway *g, const char *address);
 
 /* ---- gateway_control.c, gateway_status.c ---- */
 int gateway_control_start(struct gateway *g, struct err *err);
+/* The address of a replica that is named by it or by its name; NULL. Borrowed from the spec. */
+const char *gateway_replica(const struct gateway *g, const char *name);
 int gateway_status_json(struct gateway *g, json_t **ret, struct err *err);
