@@ -23,20 +23,8 @@ static int64_t generations_number(const char *name)
 int generations_read(const struct models *r, const char *path, json_t **ret, struct err *err)
 {
     AUTO_BUF text = { .max = RECORD_MOST };
-    AUTO_FS_READER *f = NULL;
-    int x = models_open_file(r, path, &f, err);
+    int x = models_read_file(r, path, &text, err);
 
-    while (x == 0) {
-        const void *p;
-        ssize_t n = fs_read_next(f, &p, 0, err);
-
-        if (n <= 0) {
-            x = (int)n;
-            break;
-        }
-        if (buf_add(&text, p, (size_t)n) < 0)
-            x = err_set(err, -E2BIG, "'%s' is too large", path);
-    }
     if (x == 0)
         x = json_parse(path, text.len ? text.data : (const uint8_t *)"", text.len, ret, err);
     if (x == 0 && !json_is_object(*ret)) {

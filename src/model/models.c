@@ -138,10 +138,8 @@ int models_open_file(const struct models *r, const char *path, struct fs_reader 
     return x < 0 ? x : fs_open(r->fs, path, ret, err);
 }
 
-static int models_read_manifest(const struct models *r, const char *path, struct manifest *ret,
-                                struct err *err)
+int models_read_file(const struct models *r, const char *path, struct buf *ret, struct err *err)
 {
-    AUTO_BUF text = { .max = MANIFEST_MOST };
     AUTO_FS_READER *f = NULL;
     int x = models_open_file(r, path, &f, err);
 
@@ -149,13 +147,20 @@ static int models_read_manifest(const struct models *r, const char *path, struct
         const void *p;
         ssize_t n = fs_read_next(f, &p, 0, err);
 
-        if (n <= 0) {
-            x = (int)n;
-            break;
-        }
-        if (buf_add(&text, p, (size_t)n) < 0)
-            x = err_set(err, -E2BIG, "'%s' is too large to be a manifest", path);
+        if (n <= 0)
+            return (int)n;
+        if (buf_add(ret, p, (size_t)n) < 0)
+            x = err_set(err, -E2BIG, "'%s' has more than %zu bytes", path, ret->max);
     }
+    return x;
+}
+
+static int models_read_manifest(const struct models *r, const char *path, struct manifest *ret,
+                                struct err *err)
+{
+    AUTO_BUF text = { .max = MANIFEST_MOST };
+    int x = models_read_file(r, path, &text, err);
+
     return x < 0 ? x : manifest_parse(path, text.data, text.len, ret, err);
 }
 

@@ -3,6 +3,7 @@
  * Fibers only. Errors are those of hadoop/fs/fs.h: -EACCES where the user may not read. */
 #pragma once
 #include "base/auto.h"
+#include "base/buf.h"
 #include "hadoop/fs/fs.h"
 #include "model/manifest.h"
 #include "model/name.h"
@@ -55,6 +56,8 @@ int models_versions(const struct models *r, const char *name, struct version_lis
  * open a pipe could take for ever. */
 int models_open_file(const struct models *r, const char *path, struct fs_reader **ret,
                      struct err *err);
+/* All of one, up to the buffer's ceiling: -E2BIG beyond it. */
+int models_read_file(const struct models *r, const char *path, struct buf *ret, struct err *err);
 /* A version's manifest. Returns 1, or 0 when that version is not published. */
 int models_manifest(const struct models *r, const char *name, int64_t version, struct manifest *ret,
                     struct err *err);
