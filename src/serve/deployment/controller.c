@@ -83,6 +83,17 @@ static int read_sizes(struct controller *x, struct deployment_size *ret, size_t 
     return r < 0 ? r : 0;
 }
 
+/* A replica that is restarted for a month would fill the store. */
+static int delete_past(struct controller *x, const struct strs *keys, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < keys->n && r == 0; i++)
+        if (deployment_is_past(keys->v[i], keys))
+            r = task_store_delete(&x->store, keys->v[i], err);
+    return r;
+}
+
 /* The spec as it should be, into its file where it has changed: 1 then. */
 static int write_spec(struct controller *x, struct err *err)
 {
@@ -92,6 +103,8 @@ static int write_spec(struct controller *x, struct err *err)
     struct deployment_replicas replicas = { .keys = &keys, .sizes = sizes };
     int r = task_store_list(&x->store, DEPLOYMENT_AT, &keys, err);
 
+    if (r == 0)
+        r = delete_past(x, &keys, err);
     if (r == 0)
         r = read_sizes(x, sizes, &replicas.n_sizes, err);
     if (r == 0) {

@@ -62,6 +62,13 @@ static bool is_older(const struct place *p, const struct strs *keys)
     return false;
 }
 
+bool deployment_is_past(const char *key, const struct strs *keys)
+{
+    struct place p;
+
+    return place_parse(key, &p) && is_older(&p, keys);
+}
+
 static int64_t size_of(const char *group, const struct deployment_size *sizes, size_t n)
 {
     for (size_t i = 0; i < n; i++)

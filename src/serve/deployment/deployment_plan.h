@@ -32,6 +32,9 @@ struct deployment_replicas {
     size_t n_sizes;
 };
 
+/* Was this replica started again since it wrote the key? Such keys can be deleted. */
+bool deployment_is_past(const char *key, const struct strs *keys);
+
 /* The spec as text, the caller's. Replicas beyond their group's size are left out. -EINVAL for what
  * is no plan. */
 int deployment_spec(const json_t *plan, const char *listen, const struct deployment_replicas *x,

@@ -58,6 +58,25 @@ static void replicas_are_where_they_say(void **state)
     assert_replicas("serve/at/a serve/at/a/x/0/h:1 serve/at/a/0/0/ serve/at//0/0/h:1 other", 0, "");
 }
 
+static void keys_of_earlier_starts_can_go(void **state)
+{
+    static const struct {
+        const char *key;
+        bool past;
+    } rows[] = {
+        { "serve/at/a/0/0/127.0.0.1:1000", true },  { "serve/at/a/0/2/127.0.0.1:1000", false },
+        { "serve/at/a/0/1/127.0.0.1:1001", true },  { "serve/at/a/1/0/127.0.0.1:1002", false },
+        { "serve/at/b/0/1/127.0.0.1:1003", false }, { "serve/status", false },
+    };
+    AUTO_STRS keys = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        assert_int_equal(strs_add(&keys, rows[i].key), 0);
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        assert_int_equal(deployment_is_past(rows[i].key, &keys), rows[i].past);
+}
+
 static void what_is_no_plan_is_refused(void **state)
 {
     static const char *const texts[] = { "[]", "{}", "{\"models\":[{\"versions\":[{}]}]}" };
@@ -78,6 +97,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replicas_are_where_they_say),
+        cmocka_unit_test(keys_of_earlier_starts_can_go),
         cmocka_unit_test(what_is_no_plan_is_refused),
     };
 

@@ -30,6 +30,13 @@ int task_store_put(struct line_client *c, const char *key, const char *value, st
     return store_ask(c, &answer, err, "put %s %s", key, value);
 }
 
+int task_store_delete(struct line_client *c, const char *key, struct err *err)
+{
+    const char *answer = NULL;
+
+    return store_ask(c, &answer, err, "del %s", key);
+}
+
 int task_store_get(struct line_client *c, const char *key, char **ret, struct err *err)
 {
     const char *answer = NULL;
