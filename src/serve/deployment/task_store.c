@@ -1,4 +1,5 @@
-/* task_store.c - see task_store.h */
+/* task_store.c - requests to the store as lines, and what its answers mean: "value …", "none",
+ * "keys …", "ok", "error …". See task_store.h. */
 #include "serve/deployment/task_store.h"
 
 #include <string.h>
