@@ -1,5 +1,5 @@
-/* line_client.c - one connection, made when it is wanted and dropped when anything fails, so that an
- * answer is never taken for that of another question. See line_client.h. */
+/* line_client.c - one connection, made when it is wanted and dropped when anything fails, so that
+ * an answer is never taken for that of another question. See line_client.h. */
 #include "serve/deployment/line_client.h"
 #include "loop/listen.h"
 
