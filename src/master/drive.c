@@ -112,7 +112,7 @@ static void on_left(void *user, uint32_t slot)
     if (!a || !m->save.until)
         return;
     m->ops->owed->left(m, a->number);
-    agents_tell_saved(a);
+    agents_tell_saved(a, true);
 }
 
 /* The store and the hub are told before the engine: engine_on_lost() may ask for a replacement at

@@ -245,7 +245,9 @@ int recover_job(struct master *m, struct err *err)
             r = adopt_all(m, x, err);
         if (r == 0 && (engine_generation(m->engine) > 0 || engine_state(m->engine) == JOB_RUNNING))
             r = form_resume(m, err);
-    }
+    } else if (x)
+        yarn_count_from(m->platform,
+                        (uint32_t)(yarn_of(m)->container->attempt - 1) * NUMBERS_UNWRITTEN);
     recover_done(m);
     return r < 0 ? r : any;
 }
