@@ -184,6 +184,8 @@ const struct cli_verb verb_status = {
         "ones.\n"
         "created, started, ended\tTimes.\n"
         "exit, whose\tThe exit status, and the task it comes from.\n"
+        "published\tThe version of a model that the job's output became (model, name, version, "
+        "format, bytes, alias, registry), or null.\n"
         "unsaved\tA sentence if results could not be saved, or null.\n"
         "missing\tOutput that may not be saved, or null: tasks (number of task attempts), texts "
         "(sentences that name them).\n"
