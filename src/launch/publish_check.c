@@ -26,7 +26,9 @@ static int publish_check_name(struct spec_faults *f, const char *key, const char
     struct err err = ERR_INIT;
     bool told = name && (strchr(name, '/') || strstr(name, "..")); /* by spec_check() */
 
-    return !name || told || model_name_check(what, name, &err) == 0 ? 0 : publish_fault(f, key, err.text);
+    return !name || told || model_name_check(what, name, &err) == 0
+               ? 0
+               : publish_fault(f, key, err.text);
 }
 
 /* It stays below the results. */

@@ -40,9 +40,11 @@ static int publish_by_path(const void *a, const void *b)
 
 static int publish_copy(struct publishing *p, struct progress *progress, struct err *err)
 {
-    struct model_store_copy c = {
-        .to = p->r->fs, .dir = p->dir, .prefix = LAYOUT_MODEL, .progress = progress
-    };
+    struct model_store_copy c = { .loop = p->r->loop,
+                                  .to = p->r->fs,
+                                  .dir = p->dir,
+                                  .prefix = LAYOUT_MODEL,
+                                  .progress = progress };
     AUTO_MODEL_FILES warmup = { 0 };
     int r = model_store_copy(&c, p->files, &p->rows, err);
 
