@@ -75,8 +75,8 @@ static int output_target_nearest(struct fs *fs, const char *uri, char *path, str
     }
 }
 
-int deploy_check_target(struct session *s, struct fs_set *set, const char *uri,
-                        enum deploy_look look, struct err *err)
+int deploy_check_place(struct session *s, struct fs_set *set, const char *uri,
+                       enum deploy_look look, struct err *err)
 {
     AUTO_FREE char *path = NULL;
     struct fs *fs = NULL;
@@ -87,5 +87,13 @@ int deploy_check_target(struct session *s, struct fs_set *set, const char *uri,
     r = output_target_nearest(fs, uri, path, err);
     if (r == 0)
         r = look == DEPLOY_PROBE ? probe(fs, path, err) : output_target_ask(s, uri, path, err);
+    return r;
+}
+
+int deploy_check_target(struct session *s, struct fs_set *set, const char *uri,
+                        enum deploy_look look, struct err *err)
+{
+    int r = deploy_check_place(s, set, uri, look, err);
+
     return r < 0 ? err_wrap(err, r, "results cannot go to '%s'", uri) : 0;
 }

@@ -63,6 +63,8 @@ static int deploy_collect(const struct spec *s, const char *base, struct strs *o
         r = deploy_add_output(out, &s->output);
     if (r == 0)
         r = add_place(out, s->tensorboard);
+    if (r == 0 && s->publish.name)
+        r = add_place(out, s->publish.registry);
     for (size_t i = 0; i < s->n_roles && r == 0; i++) {
         r = deploy_add_files(out, &s->roles[i].files);
         if (r == 0)

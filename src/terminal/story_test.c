@@ -36,6 +36,8 @@ static void the_first_line_says_who_and_why(void **state)
         { "{\"job\":\"local-1\",\"state\":\"SUCCEEDED\"}", "job local-1 succeeded" },
         { "{\"job\":\"local-1\",\"state\":\"SUCCEEDED\",\"unsaved\":\"no\\u0007thing\"}",
           "job local-1 succeeded, but no\\x07thing" },
+        { "{\"job\":\"local-1\",\"state\":\"SUCCEEDED\",\"published\":{\"model\":\"m:3\"}}",
+          "job local-1 succeeded and published m:3" },
         { "{\"job\":\"local-1\",\"name\":\"m\",\"state\":\"RUNNING\"}",
           "job 'm' (local-1) is running" },
         { "{\"job\":\"local-1\",\"name\":\"m\",\"state\":\"KILLED\",\"reason\":\"stopped by me\"}",
