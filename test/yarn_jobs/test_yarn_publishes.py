@@ -87,8 +87,8 @@ def test_a_registry_that_cannot_be_written_is_told_before_the_job(jobs, top):
     assert f"output.publish: cannot publish to '{closed}'" in done.stderr
     done = jobs.run("plan", *words, user="alice", check=2)
     assert f"output.publish: cannot publish to '{closed}'" in done.stderr
-    jobs.cluster.java(_ADMIN, "-setQuota", 1, f"{top}/registry")
-    done = jobs.run("run", *words, check=2)
+    jobs.cluster.java(_ADMIN, "-setQuota", "1", f"{top}/registry")
+    done = jobs.run("run", *words, check=73)
     assert f"cannot publish to '{closed}'" in done.stderr and "quota" in done.stderr
     assert not jobs.apps()
 
