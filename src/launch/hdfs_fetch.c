@@ -7,8 +7,8 @@
 #include "hadoop/fs/fs.h"
 #include "launch/conf_export.h"
 #include "launch/launch_options.h"
-#include "launch/publish_check.h"
 #include "launch/submit_tokens.h"
+#include "launch/targets/publish_target.h"
 #include "loop/fiber.h"
 
 #include <fcntl.h>

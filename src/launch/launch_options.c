@@ -19,7 +19,7 @@
 #include "launch/launch_local.h"
 #include "launch/machine_check.h"
 #include "launch/native_programs.h"
-#include "launch/publish_check.h"
+#include "launch/targets/publish_target.h"
 #include "platform/local/local_platform.h"
 
 #include <stdio.h>

@@ -20,12 +20,18 @@ static bool output_passes(int r)
     return r == -EBADMSG || r == -EPROTONOSUPPORT || r == -EACCES || r == -EPERM;
 }
 
+struct output_query {
+    const struct models *r;
+    const char *name, *job;
+    int64_t since_ms;
+};
+
 /* 1: found, 0: go on, 2: older than the job. */
-static int output_look(const struct models *r, const char *name, int64_t version, const char *job,
-                       int64_t since_ms, struct manifest *ret, struct err *err)
+static int output_look(const struct output_query *q, int64_t version, struct manifest *ret,
+                       struct err *err)
 {
     AUTO_MANIFEST m = { 0 };
-    int x = models_manifest(r, name, version, &m, err);
+    int x = models_manifest(q->r, q->name, version, &m, err);
 
     if (output_passes(x)) {
         err_clear(err);
@@ -33,8 +39,8 @@ static int output_look(const struct models *r, const char *name, int64_t version
     }
     if (x <= 0)
         return x;
-    if (!output_is(&m, job))
-        return m.created_ms < since_ms - CLOCKS_MS ? 2 : 0;
+    if (!output_is(&m, q->job))
+        return m.created_ms < q->since_ms - CLOCKS_MS ? 2 : 0;
     *ret = m;
     m = (struct manifest){ 0 };
     return 1;
@@ -43,6 +49,7 @@ static int output_look(const struct models *r, const char *name, int64_t version
 int models_output(const struct models *r, const char *name, const char *job, int64_t since_ms,
                   struct manifest *ret, struct err *err)
 {
+    const struct output_query q = { r, name, job, since_ms };
     AUTO_VERSION_LIST all = { 0 };
     int x = models_versions(r, name, &all, err);
 
@@ -51,6 +58,6 @@ int models_output(const struct models *r, const char *name, const char *job, int
         return 0;
     }
     for (size_t i = all.n; x == 0 && i > 0; i--)
-        x = output_look(r, name, all.v[i - 1], job, since_ms, ret, err);
+        x = output_look(&q, all.v[i - 1], ret, err);
     return x == 2 ? 0 : x;
 }

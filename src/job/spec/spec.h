@@ -151,7 +151,7 @@ struct spec_working {
 };
 
 /* What of a job's results becomes a version of a model when the job succeeds. Where the registry is
- * and what is a name there, src/model knows: launch/publish_check.h. */
+ * and what is a name there, src/model knows: launch/targets/publish_target.h. */
 struct spec_publish {
     char *name;            /* of the model; NULL: nothing is published */
     char *path;            /* below the results; NULL: all of them */

@@ -1,7 +1,8 @@
-/* publish_check.h - what a job publishes as a model when it succeeds, completed and checked before
+/* publish_target.h - what a job publishes as a model when it succeeds, completed and checked before
  * the job starts. */
 #pragma once
-#include "launch/submit_tokens.h"
+#include "job/spec/spec.h"
+#include "launch/targets/output_target.h"
 
 /* Adds what the job does not say of `output.publish`: where the registry is, absolute, and the
  * commit that its source is at. Faults go to `f`: a name that no model has, a path out of the

@@ -1,10 +1,11 @@
-/* output_target.c - may results be put there? See deploy_check_target() in submit_tokens.h. */
+/* output_target.c - asks the NameNode, or tries it with an empty file. See output_target.h. */
+#include "launch/targets/output_target.h"
 #include "hadoop/conf/conf_path.h"
 #include "hadoop/fs/fs.h"
 #include "hadoop/hdfs/explain.h"
 #include "hadoop/hdfs/hdfs.h"
 #include "hadoop/namenode.pb-c.h"
-#include "launch/submit_tokens.h"
+#include "hadoop/session/session.h"
 
 #include <string.h>
 #include <sys/random.h>

@@ -1,6 +1,6 @@
-/* publish_check.c - see publish_check.h. A training job may take days: what would keep its model
+/* publish_target.c - see publish_target.h. A training job may take days: what would keep its model
  * from being published is told before it starts. */
-#include "launch/publish_check.h"
+#include "launch/targets/publish_target.h"
 #include "base/path.h"
 #include "model/git_head.h"
 #include "model/layout.h"
