@@ -104,8 +104,9 @@ void agents_tell_lost_results(struct master *m)
     uint32_t n = 0;
 
     engine_outcome(m->engine, &o);
-    if (o.state != JOB_SUCCEEDED || !m->platform->ops->apart)
+    if (o.state != JOB_SUCCEEDED || !m->platform->ops->apart || m->save.told_lost)
         return;
+    m->save.told_lost = true;
     for (uint32_t i = 0; i < engine_n_tasks(m->engine); i++)
         if (engine_lost_results(m->engine, i) && n++ == 0)
             (void)engine_task_name(m->engine, i, name);

@@ -14,6 +14,7 @@
 #include "master/yarn/recover.h"
 #include "master/yarn/registry_entry.h"
 #include "master/yarn/rival.h"
+#include "master/yarn/yarn_publish.h"
 #include "master/yarn/yarn_welcome.h"
 #include "platform/yarn/yarn_image.h"
 
@@ -281,6 +282,10 @@ const struct master_ops master_yarn_ops = {
     .results = yarn_results,
     .results_waiting = yarn_results_waiting,
     .nobody_saves = master_no_action, /* the end names what is not saved, task by task */
+    .result_place = yarn_result_place,
+    .files_open = yarn_files_open,
+    .files_close = yarn_files_close,
+    .alone = yarn_alone,
     .join_address = yarn_join_address,
     .put_tokens = tokens_put,
     .on_signal = drive_on_signal,
