@@ -46,7 +46,7 @@ struct follow {
     size_t tasks;
     struct event_dedup seen;
     bool created, ended; /* the first record came; the last one */
-    bool over;    /* the job has ended, whatever came */
+    bool over;           /* the job has ended, whatever came */
     bool stopping;
     int error; /* the ticker's */
 };
