@@ -1,21 +1,26 @@
 /* native_serve.c - `ydl-native serve`: a model behind a port. */
 #include "base/json.h"
 #include "base/log.h"
+#include "base/path.h"
 #include "cli/globals.h"
 #include "cmd/native/native_verbs.h"
 #include "loop/fiber.h"
+#include "native/python.h"
 #include "serve/engine/server.h"
 
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct args {
-    const char *lib, *device, *host, *name, *access_log, *warmup;
+    const char *lib, *python, *device, *host, *name, *access_log, *warmup;
     struct strs labels, cors;
     int64_t version, port, delay, deadline, grace, header, body, idle;
     uint64_t body_max, memory_max;
-    unsigned cpus, instances, batch, queue, connections;
+    int64_t run;
+    unsigned cpus, instances, workers, batch, queue, connections;
     bool no_model, late;
 };
 
@@ -35,6 +40,9 @@ static const struct cli_opt opts[] = {
       "a label of this version, for /labels/NAME", .group = CLI_WHAT, .rare = true },
     { "lib",           0, CLI_TEXT,  AT(lib),        NULL, "PATH",
       "the library that runs the model, or its directory", .group = CLI_WHAT },
+    { "python",        0, CLI_TEXT,  AT(python),     NULL, "PATH",
+      "the Python of a handler, or its environment", .fallback = "the first in PATH",
+      .group = CLI_WHAT },
     { "warmup",        0, CLI_TEXT,  AT(warmup),     NULL, "DIR",
       "requests to answer before it is ready", .fallback = "warmup/ beside the model",
       .group = CLI_WHAT, .rare = true },
@@ -49,6 +57,8 @@ static const struct cli_opt opts[] = {
       "cpu, cuda or cuda:N", .group = CLI_RESOURCES },
     { "instances",     0, CLI_COUNT, AT(instances),  "1", "N",
       "runs of the model at a time, at most --cpus", .group = CLI_RESOURCES },
+    { "workers",       0, CLI_COUNT, AT(workers),    NULL, "N",
+      "processes of a Python handler", .fallback = "one per cpu", .group = CLI_RESOURCES },
     { "batch",         0, CLI_COUNT, AT(batch),      "1", "ROWS",
       "join waiting requests, up to ROWS rows in all", .group = CLI_RESOURCES },
     { "batch-delay",   0, CLI_MS,    AT(delay),      "0ms", "TIME",
@@ -63,6 +73,8 @@ static const struct cli_opt opts[] = {
       "clients at a time", .group = CLI_RESOURCES, .rare = true },
     { "deadline",      0, CLI_MS,    AT(deadline),   "30s", "TIME",
       "for the answer to a request; then 504", .group = CLI_FAILURES },
+    { "handler-timeout", 0, CLI_MS,  AT(run),        "60s", "TIME",
+      "for one call of a handler; then its worker is replaced", .group = CLI_FAILURES },
     { "grace",         0, CLI_MS,    AT(grace),      "30s", "TIME",
       "for requests in flight after SIGTERM", .group = CLI_FAILURES },
     { "header-timeout", 0, CLI_MS,   AT(header),     "10s", "TIME",
@@ -147,12 +159,45 @@ static const struct {
     { &backend_lightgbm, &find_lightgbm },
 };
 
+static bool native_serve_is_program(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* The interpreter of a handler: `option` names it, or an environment that has it. */
+static int native_serve_python(const char *option, char **ret, struct err *err)
+{
+    AUTO_FREE char *inner = option ? path_join(option, "bin/python") : NULL;
+
+    *ret = NULL;
+    if (inner && access(inner, X_OK) == 0)
+        *ret = take(inner);
+    else if (option && native_serve_is_program(option))
+        *ret = strdup(option);
+    if (!option)
+        *ret = python_in_path(getenv("PATH"), "python3");
+    if (!option && !*ret)
+        *ret = python_in_path(getenv("PATH"), "python");
+    if (*ret)
+        return 0;
+    if (option)
+        return err_set(err, -ENOENT, "--python '%s' is neither a Python nor an environment",
+                       option);
+    err_set(err, -ENOENT, "there is no Python in PATH");
+    err_hint(err, "a handler needs one: activate an environment, or name one with --python");
+    return -ENOENT;
+}
+
 static int native_serve_find(void *user, const struct backend_ops *ops, char **ret, struct err *err)
 {
     const struct serving *s = user;
     const struct args *a = s->cli->args;
     struct native_ask ask = { .lib = a->lib, .alone = true };
 
+    if (ops == &backend_python)
+        return native_serve_python(a->python, ret, err);
     for (size_t i = 0; i < COUNT_OF(libraries); i++)
         if (libraries[i].ops == ops)
             ask.library = libraries[i].library;
@@ -174,6 +219,10 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
         return cli_bad(err, "--instances: at most --cpus, which is %u", cpus);
     if (a->instances == 0 || a->batch == 0 || a->queue == 0 || a->connections == 0)
         return cli_bad(err, "--instances, --batch, --queue and --connections: 1 or more");
+    if (a->run <= 0)
+        return cli_bad(err, "--handler-timeout: more than 0");
+    if (a->workers > 256)
+        return cli_bad(err, "--workers: at most 256");
     if (a->deadline <= 0 || a->body_max == 0 || a->memory_max == 0)
         return cli_bad(err, "--deadline, --max-body and --max-memory: more than 0");
     s->o = (struct server_options){ .model = c->n_operands ? c->operands[0] : NULL,
@@ -186,6 +235,8 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
                                     .device = a->device,
                                     .cpus = cpus,
                                     .instances = a->instances,
+                                    .workers = a->workers,
+                                    .run_ms = a->run,
                                     .rows_max = a->batch,
                                     .delay_ms = a->delay,
                                     .queue_max = a->queue,
@@ -257,7 +308,8 @@ static const struct cli_section sections[] = {
       "/v2/…\tThe Open Inference Protocol: infer, health, metadata, repository index.\n"
       "/metrics\tCounters in Prometheus' text format.\n"
       "/\tA page to try the model by hand." },
-    { "FORMATS", "ONNX\tNAME.onnx or DIR/model.onnx, by ONNX Runtime.\n"
+    { "FORMATS", "Python\tDIR/model.py with load(dir) and predict(inputs), in worker processes.\n"
+                 "ONNX\tNAME.onnx or DIR/model.onnx, by ONNX Runtime.\n"
                  "XGBoost\tNAME.json, NAME.ubj, NAME.bst or DIR/model.json …, by XGBoost.\n"
                  "LightGBM\tNAME.txt or DIR/model.txt, by LightGBM." },
     { "ENVIRONMENT", "ONNXRUNTIME_LIBRARY_PATH\tlibonnxruntime.so, or the directory that has it.\n"
