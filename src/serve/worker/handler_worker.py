@@ -178,6 +178,8 @@ def convert(name, value, declared):
         value = value.detach().cpu().numpy()
     array = np.asarray(value)
     if array.dtype.kind in "OUS":
+        if array is not value:  # arrays of texts drop zero bytes at the end of each
+            array = np.asarray(value, object)
         flat = array.astype(object).reshape(-1).tolist()
         data = encoded(flat)
         return name, BYTES, array.shape, data, len(data)

@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LINE_MAX_ (4 * KIB)
-#define READS 16 /* in one go: others wait */
+#define LINE_MOST (2 * KIB) /* longer ones are broken */
+#define READS 16            /* in one go: others wait */
 
 static void output_line(struct worker_pool *p, struct worker *w)
 {
     const char *text = buf_text(&w->line);
-    char clean[LINE_MAX_ + 64], line[LINE_MAX_ + 128];
+    char clean[4 * LINE_MOST + 1], line[sizeof(clean) + 32];
     int n;
 
     if (text && *text) {
@@ -37,10 +37,10 @@ static void output_take(struct worker_pool *p, struct worker *w, const char *tex
     for (size_t i = 0; i < n; i++) {
         char c = text[i] ? text[i] : ' ';
 
-        if (c == '\n' || c == '\r')
+        if (c == '\n' || c == '\r' || w->line.len == LINE_MOST)
             output_line(p, w);
-        else if (buf_add(&w->line, &c, 1) < 0)
-            output_line(p, w); /* a line without an end */
+        if (c != '\n' && c != '\r')
+            (void)buf_add(&w->line, &c, 1);
     }
 }
 
