@@ -6,6 +6,8 @@
 #include "cmd/native/native_verbs.h"
 #include "loop/fiber.h"
 #include "native/python.h"
+#include "serve/command/command_process.h"
+#include "serve/command/command_server.h"
 #include "serve/engine/server.h"
 
 #include <sched.h>
@@ -263,7 +265,13 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
 static int native_serve_work(void *arg)
 {
     struct serving *s = arg;
+    AUTO_COMMAND_SPEC spec = { 0 };
+    int r = s->o.model ? command_spec_open(s->o.model, &spec, s->err) : 0;
 
+    if (r < 0)
+        return r;
+    if (r > 0)
+        return command_server_run(s->loop, &s->o, &spec, s->err);
     return server_run(s->loop, &s->o, &s->stuck, s->err);
 }
 
@@ -308,7 +316,8 @@ static const struct cli_section sections[] = {
       "/v2/…\tThe Open Inference Protocol: infer, health, metadata, repository index.\n"
       "/metrics\tCounters in Prometheus' text format.\n"
       "/\tA page to try the model by hand." },
-    { "FORMATS", "Python\tDIR/model.py with load(dir) and predict(inputs), in worker processes.\n"
+    { "FORMATS", "command\tDIR/command.json, which names a program that speaks HTTP itself.\n"
+                 "Python\tDIR/model.py with load(dir) and predict(inputs), in worker processes.\n"
                  "ONNX\tNAME.onnx or DIR/model.onnx, by ONNX Runtime.\n"
                  "XGBoost\tNAME.json, NAME.ubj, NAME.bst or DIR/model.json …, by XGBoost.\n"
                  "LightGBM\tNAME.txt or DIR/model.txt, by LightGBM." },
@@ -348,4 +357,24 @@ const struct cli_verb verb_native_serve = {
     .examples = examples,
     .sections = sections,
     .run = native_serve_run,
+};
+
+static int native_command_child_run(struct cli *c, struct err *err)
+{
+    int64_t parent = 0;
+
+    if (str_to_i64(c->operands[0], 1, INT32_MAX, &parent) < 0)
+        return cli_bad(err, "'%s' is not a process", c->operands[0]);
+    return command_become((pid_t)parent, c->operands + 1, err);
+}
+
+const struct cli_verb verb_native_command_child = {
+    .name = "command-child",
+    .summary = "become a model's program and end with the server (started by serve)",
+    .hidden = true,
+    .operands = "PARENT PROGRAM [ARGUMENT…]",
+    .least = 2,
+    .most = CLI_ANY,
+    .command_follows = true,
+    .run = native_command_child_run,
 };
