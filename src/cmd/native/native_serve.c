@@ -1,7 +1,6 @@
 /* native_serve.c - `ydl-native serve`: a model behind a port. */
 #include "base/json.h"
 #include "base/log.h"
-#include "base/path.h"
 #include "cli/globals.h"
 #include "cmd/native/native_verbs.h"
 #include "loop/fiber.h"
@@ -12,8 +11,6 @@
 
 #include <sched.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct args {
@@ -161,37 +158,6 @@ static const struct {
     { &backend_lightgbm, &find_lightgbm },
 };
 
-static bool native_serve_is_program(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
-
-/* The interpreter of a handler: `option` names it, or an environment that has it. */
-static int native_serve_python(const char *option, char **ret, struct err *err)
-{
-    AUTO_FREE char *inner = option ? path_join(option, "bin/python") : NULL;
-
-    *ret = NULL;
-    if (inner && access(inner, X_OK) == 0)
-        *ret = take(inner);
-    else if (option && native_serve_is_program(option))
-        *ret = strdup(option);
-    if (!option)
-        *ret = python_in_path(getenv("PATH"), "python3");
-    if (!option && !*ret)
-        *ret = python_in_path(getenv("PATH"), "python");
-    if (*ret)
-        return 0;
-    if (option)
-        return err_set(err, -ENOENT, "--python '%s' is neither a Python nor an environment",
-                       option);
-    err_set(err, -ENOENT, "there is no Python in PATH");
-    err_hint(err, "a handler needs one: activate an environment, or name one with --python");
-    return -ENOENT;
-}
-
 static int native_serve_find(void *user, const struct backend_ops *ops, char **ret, struct err *err)
 {
     const struct serving *s = user;
@@ -199,7 +165,7 @@ static int native_serve_find(void *user, const struct backend_ops *ops, char **r
     struct native_ask ask = { .lib = a->lib, .alone = true };
 
     if (ops == &backend_python)
-        return native_serve_python(a->python, ret, err);
+        return python_choose(a->python ? a->python : a->lib, getenv("PATH"), ret, err);
     for (size_t i = 0; i < COUNT_OF(libraries); i++)
         if (libraries[i].ops == ops)
             ask.library = libraries[i].library;

@@ -81,6 +81,16 @@ static int metrics_page(struct turn *t, struct err *err)
                       err);
 }
 
+/* As the Open Inference Protocol asks it, and gateways do. */
+static bool is_own_ready(const struct command_server *s, const char *path)
+{
+    static const char begin[] = "/v2/models/";
+    size_t n = strlen(s->name);
+
+    return str_starts(path, begin) && strncmp(path + strlen(begin), s->name, n) == 0 &&
+           strcmp(path + strlen(begin) + n, "/ready") == 0;
+}
+
 static const struct {
     const char *path;
     int (*fn)(struct turn *t, struct err *err);
@@ -158,6 +168,8 @@ static int on_request(void *user, struct http_call *c, struct err *err)
     for (size_t i = 0; i < COUNT_OF(pages); i++)
         if (strcmp(http_path(c), pages[i].path) == 0)
             fn = pages[i].fn;
+    if (is_own_ready(t.server, http_path(c)))
+        fn = health_page;
     r = http_reply_header(c, "x-request-id", t.id, err);
     if (r == 0)
         r = fn(&t, err);
