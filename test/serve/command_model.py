@@ -74,10 +74,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):  # pylint: disable=invalid-name
         """Everything by its path."""
         path = self.path.partition("?")[0]
+        body = self.body()
         if path == "/health":
             self.reply(b"ok", 503 if os.path.exists("not-ready") else 200)
         elif path == "/echo":
-            body = self.body()
             self.reply({"method": self.command, "path": self.path, "size": len(body),
                         "body": body[:100].decode("latin-1"), "headers": dict(self.headers),
                         "pid": os.getpid()},
