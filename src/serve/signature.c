@@ -128,11 +128,30 @@ int signature_check_slot(const struct signature_slot *slot, const struct tensor 
                    tensor_shape_text(slot->dims, slot->rank, want));
 }
 
+/* Whatever they are, each needs a name of its own. */
+static int check_any(const struct tensors *inputs, struct err *err)
+{
+    if (inputs->n > SIGNATURE_DYNAMIC_MAX)
+        return err_set(err, -EINVAL, "%zu inputs: at most %d are possible", inputs->n,
+                       SIGNATURE_DYNAMIC_MAX);
+    for (size_t i = 0; i < inputs->n; i++) {
+        const struct tensor *t = &inputs->v[i];
+
+        if (!t->name || !*t->name)
+            return err_set(err, -EINVAL, "an input has no name");
+        if (tensors_find(inputs, t->name) != t)
+            return err_set(err, -EINVAL, "input '%.120s' is there twice", t->name);
+    }
+    return 0;
+}
+
 int signature_check(const struct signature *s, const struct tensors *inputs, struct err *err)
 {
     const struct signature_slot *slot;
     int r;
 
+    if (s->dynamic)
+        return check_any(inputs, err);
     for (size_t i = 0; i < inputs->n; i++) {
         const struct tensor *t = &inputs->v[i];
 
@@ -188,7 +207,7 @@ int signature_widen(const struct signature *s, struct tensors *inputs, struct er
 
 int signature_check_output(const struct signature *s, const char *name, struct err *err)
 {
-    if (signature_find(&s->outputs, name, NULL))
+    if (s->dynamic || signature_find(&s->outputs, name, NULL))
         return 0;
     return no_such_slot(&s->outputs, "output", name, err);
 }

@@ -27,8 +27,13 @@ struct signature_slots {
 struct signature {
     char *name;   /* NULL: SIGNATURE_DEFAULT */
     char *method; /* TensorFlow's word for what it does; NULL: "tensorflow/serving/predict" */
+    /* The model has not said what it takes and gives: any tensors will do, and it has no slots. */
+    bool dynamic;
+    bool rows; /* of a dynamic one: requests may be joined along their first dimension */
     struct signature_slots inputs, outputs;
 };
+
+#define SIGNATURE_DYNAMIC_MAX 256 /* inputs of a request for a dynamic one */
 
 const char *signature_name(const struct signature *s);
 /* What a slot holds. `dims` of NULL: any shape. */

@@ -4,6 +4,9 @@
 #include "cli/globals.h"
 #include "cmd/native/native_verbs.h"
 #include "loop/fiber.h"
+#include "native/python.h"
+#include "serve/command/command_process.h"
+#include "serve/command/command_server.h"
 #include "serve/engine/server.h"
 
 #include <sched.h>
@@ -11,11 +14,12 @@
 #include <unistd.h>
 
 struct args {
-    const char *lib, *device, *host, *name, *access_log, *warmup;
+    const char *lib, *python, *device, *host, *name, *access_log, *warmup;
     struct strs labels, cors;
     int64_t version, port, delay, deadline, grace, header, body, idle;
     uint64_t body_max, memory_max;
-    unsigned cpus, instances, batch, queue, connections;
+    int64_t run;
+    unsigned cpus, instances, workers, batch, queue, connections;
     bool no_model, late;
 };
 
@@ -35,6 +39,9 @@ static const struct cli_opt opts[] = {
       "a label of this version, for /labels/NAME", .group = CLI_WHAT, .rare = true },
     { "lib",           0, CLI_TEXT,  AT(lib),        NULL, "PATH",
       "the library that runs the model, or its directory", .group = CLI_WHAT },
+    { "python",        0, CLI_TEXT,  AT(python),     NULL, "PATH",
+      "the Python of a handler, or its environment", .fallback = "the first in PATH",
+      .group = CLI_WHAT },
     { "warmup",        0, CLI_TEXT,  AT(warmup),     NULL, "DIR",
       "requests to answer before it is ready", .fallback = "warmup/ beside the model",
       .group = CLI_WHAT, .rare = true },
@@ -49,6 +56,8 @@ static const struct cli_opt opts[] = {
       "cpu, cuda or cuda:N", .group = CLI_RESOURCES },
     { "instances",     0, CLI_COUNT, AT(instances),  "1", "N",
       "runs of the model at a time, at most --cpus", .group = CLI_RESOURCES },
+    { "workers",       0, CLI_COUNT, AT(workers),    NULL, "N",
+      "processes of a handler", .fallback = "one per cpu", .group = CLI_RESOURCES },
     { "batch",         0, CLI_COUNT, AT(batch),      "1", "ROWS",
       "join waiting requests, up to ROWS rows in all", .group = CLI_RESOURCES },
     { "batch-delay",   0, CLI_MS,    AT(delay),      "0ms", "TIME",
@@ -63,6 +72,9 @@ static const struct cli_opt opts[] = {
       "clients at a time", .group = CLI_RESOURCES, .rare = true },
     { "deadline",      0, CLI_MS,    AT(deadline),   "30s", "TIME",
       "for the answer to a request; then 504", .group = CLI_FAILURES },
+    { "handler-timeout", 0, CLI_MS,  AT(run),        "60s", "TIME",
+      "for one call of a handler; then its worker is replaced", .group = CLI_FAILURES,
+      .rare = true },
     { "grace",         0, CLI_MS,    AT(grace),      "30s", "TIME",
       "for requests in flight after SIGTERM", .group = CLI_FAILURES },
     { "header-timeout", 0, CLI_MS,   AT(header),     "10s", "TIME",
@@ -72,7 +84,7 @@ static const struct cli_opt opts[] = {
     { "idle-timeout",  0, CLI_MS,    AT(idle),       "60s", "TIME",
       "for a connection without a request", .group = CLI_FAILURES, .rare = true },
     { "cors",          0, CLI_LIST,  AT(cors),       NULL, "ORIGIN",
-      "an origin whose pages may ask; '*': any", .group = CLI_OUTPUT },
+      "an origin whose pages may ask; '*': any", .group = CLI_OUTPUT, .rare = true },
     { "access-log",    0, CLI_TEXT,  AT(access_log), NULL, "FILE",
       "write a line for each request; -: to standard output", .group = CLI_OUTPUT },
     { 0 },
@@ -153,6 +165,8 @@ static int native_serve_find(void *user, const struct backend_ops *ops, char **r
     const struct args *a = s->cli->args;
     struct native_ask ask = { .lib = a->lib, .alone = true };
 
+    if (ops == &backend_python)
+        return python_choose(a->python ? a->python : a->lib, getenv("PATH"), ret, err);
     for (size_t i = 0; i < COUNT_OF(libraries); i++)
         if (libraries[i].ops == ops)
             ask.library = libraries[i].library;
@@ -174,6 +188,10 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
         return cli_bad(err, "--instances: at most --cpus, which is %u", cpus);
     if (a->instances == 0 || a->batch == 0 || a->queue == 0 || a->connections == 0)
         return cli_bad(err, "--instances, --batch, --queue and --connections: 1 or more");
+    if (a->run <= 0)
+        return cli_bad(err, "--handler-timeout: more than 0");
+    if (a->workers > 256)
+        return cli_bad(err, "--workers: at most 256");
     if (a->deadline <= 0 || a->body_max == 0 || a->memory_max == 0)
         return cli_bad(err, "--deadline, --max-body and --max-memory: more than 0");
     s->o = (struct server_options){ .model = c->n_operands ? c->operands[0] : NULL,
@@ -186,6 +204,8 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
                                     .device = a->device,
                                     .cpus = cpus,
                                     .instances = a->instances,
+                                    .workers = a->workers,
+                                    .run_ms = a->run,
                                     .rows_max = a->batch,
                                     .delay_ms = a->delay,
                                     .queue_max = a->queue,
@@ -212,7 +232,13 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
 static int native_serve_work(void *arg)
 {
     struct serving *s = arg;
+    AUTO_COMMAND_SPEC spec = { 0 };
+    int r = s->o.model ? command_spec_open(s->o.model, &spec, s->err) : 0;
 
+    if (r < 0)
+        return r;
+    if (r > 0)
+        return command_server_run(s->loop, &s->o, &spec, s->err);
     return server_run(s->loop, &s->o, &s->stuck, s->err);
 }
 
@@ -257,7 +283,9 @@ static const struct cli_section sections[] = {
       "/v2/…\tThe Open Inference Protocol: infer, health, metadata, repository index.\n"
       "/metrics\tCounters in Prometheus' text format.\n"
       "/\tA page to try the model by hand." },
-    { "FORMATS", "ONNX\tNAME.onnx or DIR/model.onnx, by ONNX Runtime.\n"
+    { "FORMATS", "command\tDIR/command.json, which names a program that speaks HTTP itself.\n"
+                 "Python\tDIR/model.py with load(dir) and predict(inputs), in worker processes.\n"
+                 "ONNX\tNAME.onnx or DIR/model.onnx, by ONNX Runtime.\n"
                  "XGBoost\tNAME.json, NAME.ubj, NAME.bst or DIR/model.json …, by XGBoost.\n"
                  "LightGBM\tNAME.txt or DIR/model.txt, by LightGBM." },
     { "ENVIRONMENT", "ONNXRUNTIME_LIBRARY_PATH\tlibonnxruntime.so, or the directory that has it.\n"
@@ -296,4 +324,24 @@ const struct cli_verb verb_native_serve = {
     .examples = examples,
     .sections = sections,
     .run = native_serve_run,
+};
+
+static int native_command_child_run(struct cli *c, struct err *err)
+{
+    int64_t parent = 0;
+
+    if (str_to_i64(c->operands[0], 1, INT32_MAX, &parent) < 0)
+        return cli_bad(err, "'%s' is not a process", c->operands[0]);
+    return command_become((pid_t)parent, c->operands + 1, err);
+}
+
+const struct cli_verb verb_native_command_child = {
+    .name = "command-child",
+    .summary = "become a model's program and end with the server (started by serve)",
+    .hidden = true,
+    .operands = "PARENT PROGRAM [ARGUMENT…]",
+    .least = 2,
+    .most = CLI_ANY,
+    .command_follows = true,
+    .run = native_command_child_run,
 };

@@ -4,6 +4,7 @@
  *
  * Everything that can be wrong here is looked at before the job starts: which version it is,
  * whether its format can be served, and where the library that runs it is. */
+#include "base/path.h"
 #include "cli/doc.h"
 #include "client/job_wait.h"
 #include "cmd/job/start_job.h"
@@ -13,6 +14,8 @@
 #include "loop/fiber.h"
 #include "model/models.h"
 #include "native/library_find.h"
+#include "native/python.h"
+#include "pyenv/pip.h"
 #include "terminal/format.h"
 
 #include <openssl/evp.h>
@@ -25,7 +28,8 @@
 
 struct args {
     struct job_where where;
-    const char *registry, *name, *lib, *haproxy, *host, *key_file, *certificate, *private_key;
+    const char *registry, *name, *lib, *python, *haproxy, *host, *key_file, *certificate,
+        *private_key;
     const char *cpus, *memory, *batch, *batch_delay, *device;
     unsigned replicas;
     int64_t timeout;
@@ -44,13 +48,16 @@ struct deploying {
 
 /* ---- the model ---- */
 
+static int find_handler_python(struct deploying *d, struct err *err);
+
 /* Formats that the model server can run, and what runs them. */
 static const struct runtime {
     const char *format;
     const struct find_library *library;
+    int (*find)(struct deploying *d, struct err *err); /* where it is no library; NULL: nothing */
 } runtimes[] = {
-    { "onnx", &find_onnxruntime },
-    { "xgboost", &find_xgboost },
+    { "python", NULL, find_handler_python }, { "command", NULL, NULL },
+    { "onnx", &find_onnxruntime },           { "xgboost", &find_xgboost },
     { "lightgbm", &find_lightgbm },
 };
 
@@ -122,12 +129,46 @@ static int hash_file(const char *path, char ret[65], struct err *err)
     return good ? 0 : err_sys(err, "read '%s'", path);
 }
 
+static void deploy_on_pip(void *arg)
+{
+    const struct deploying *d = arg;
+
+    if (!d->x->globals->quiet)
+        fprintf(stderr, "ydl: installing the requirements of %s:%lld\n", d->m.name,
+                (long long)d->m.version);
+}
+
+/* A handler's Python is the one that was named; else an environment with its requirements, made
+ * once; else the active one. */
+static int find_handler_python(struct deploying *d, struct err *err)
+{
+    AUTO_FREE char *file = path_join(d->path, "model/requirements.txt");
+    AUTO_FREE char *env = NULL, *log = NULL;
+    const char *option = d->a->python ? d->a->python : d->a->lib;
+    AUTO_STRS words = { 0 };
+    const struct pip_options o = { .words = &words, .on_begin = deploy_on_pip, .arg = d };
+    int r = 0;
+
+    if (!file || strs_add(&words, file) < 0)
+        return err_oom(err);
+    if (!option && access(file, F_OK) == 0)
+        r = pip_env(d->x->loop, &o, &env, &log, err);
+    if (r < 0 && log)
+        err_hint(err, "'%s' has what pip said; name an environment of your own with --python", log);
+    return r < 0 ? r : python_choose(option ? option : env, getenv("PATH"), &d->library, err);
+}
+
 static int find_runtime(struct deploying *d, struct err *err)
 {
+    const struct find_library *l = d->runtime->library;
     const struct find_places places = { .lib = d->a->lib,
-                                        .variable = getenv(d->runtime->library->variable),
+                                        .variable = l ? getenv(l->variable) : NULL,
                                         .path = getenv("PATH") };
-    int r = find_library(d->runtime->library, &places, &d->library, err);
+    int r;
+
+    if (!l)
+        return d->runtime->find ? d->runtime->find(d, err) : 0;
+    r = find_library(l, &places, &d->library, err);
 
     if (r < 0 || d->library[0] != '/')
         return r;
@@ -247,14 +288,15 @@ static int deploy_print(const struct deploying *d, struct err *err)
         if (!d->x->globals->quiet)
             fprintf(stderr, "ydl: %s:%lld, %u replica%s, %s%s%s\n", d->m.name,
                     (long long)d->m.version, d->a->replicas, d->a->replicas == 1 ? "" : "s",
-                    d->library, *d->sha256 ? " sha256 " : "", d->sha256);
+                    d->library ? d->library : "a program of its own", *d->sha256 ? " sha256 " : "",
+                    d->sha256);
         printf("%s\n", d->url);
         return fflush(stdout) == 0 ? 0 : err_sys(err, "write to standard output");
     }
-    return doc_print(err, "{s:s, s:s, s:s, s:s, s:I, s:i, s:{s:s, s:o}}", "name",
+    return doc_print(err, "{s:s, s:s, s:s, s:s, s:I, s:i, s:{s:o, s:o}}", "name",
                      d->a->name ? d->a->name : d->m.name, "job", client_id(d->x->client), "url",
                      d->url, "model", d->m.name, "version", (json_int_t)d->m.version, "replicas",
-                     (int)d->a->replicas, "library", "path", d->library, "sha256",
+                     (int)d->a->replicas, "library", "path", json_text(d->library), "sha256",
                      *d->sha256 ? json_string(d->sha256) : json_null());
 }
 
@@ -332,6 +374,9 @@ const struct cli_verb verb_serve_deploy = {
         { "lib", 0, CLI_TEXT, AT(lib), NULL, "PATH",
           "the library that runs the model, or its directory",
           .fallback = "in the active Python environment", .group = CLI_WHAT },
+        { "python", 0, CLI_TEXT, AT(python), NULL, "PATH",
+          "the Python of a handler, or its environment",
+          .fallback = "one with its requirements, or the active one", .group = CLI_WHAT },
         { "haproxy", 0, CLI_TEXT, AT(haproxy), NULL, "PATH", "the HAProxy to run",
           .fallback = "from PATH, or the active Python environment", .group = CLI_WHAT },
         { "host", 0, CLI_TEXT, AT(host), "127.0.0.1", "ADDRESS",

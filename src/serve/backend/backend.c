@@ -1,5 +1,6 @@
 /* backend.c - which backends there are, and which of them a path is for: the file's name decides,
- * and where a name is as common as model.json its first bytes do. See backend.h. */
+ * and where a name is as common as model.json its first bytes do. A directory with model.py is a
+ * Python handler, whatever else it holds: it comes first. See backend.h. */
 #include "serve/backend/backend.h"
 #include "base/buf.h"
 #include "base/path.h"
@@ -11,8 +12,8 @@
 
 #define HEAD 256 /* bytes that a backend is shown of a file */
 
-static const struct backend_ops *const backends[] = { &backend_onnxruntime, &backend_xgboost,
-                                                      &backend_lightgbm };
+static const struct backend_ops *const backends[] = { &backend_python, &backend_onnxruntime,
+                                                      &backend_xgboost, &backend_lightgbm };
 
 const struct backend_ops *backend_for_format(const char *format)
 {

@@ -10,6 +10,10 @@ struct backend_load {
     const char *path;   /* of the model: a file or a directory */
     unsigned threads;   /* that one run may use, its caller included */
     const char *device; /* "cpu", "cuda", "cuda:1" */
+    /* Of those that run in processes of their own: */
+    unsigned workers;  /* processes */
+    size_t memory_max; /* of the tensors of one run, each way */
+    int64_t run_ms;    /* for one run */
 };
 
 struct backend_ops {
@@ -20,6 +24,8 @@ struct backend_ops {
      * "model.onnx". A file by itself has one of these endings. */
     const char *const *files;
     const char *says; /* for a hint: "ONNX (model.onnx)" */
+    /* It runs in processes of its own, each one run at a time; `threads` is for each then. */
+    bool workers;
     /* Whether a file that begins with these bytes may be one; NULL: its name is enough. */
     bool (*begins)(const uint8_t *p, size_t n);
     /* *ret_version is the library's. -EOPNOTSUPP when the library is not there or is none. */
@@ -36,7 +42,8 @@ struct backend_ops {
     void (*unload)(void *model); /* NULL is fine; not while run() is at work */
 };
 
-extern const struct backend_ops backend_lightgbm, backend_onnxruntime, backend_xgboost;
+extern const struct backend_ops backend_lightgbm, backend_onnxruntime, backend_python,
+    backend_xgboost;
 
 /* The backend for a manifest's format, or NULL. */
 const struct backend_ops *backend_for_format(const char *format);

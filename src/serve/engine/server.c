@@ -52,6 +52,16 @@ struct loading {
     int result;
 };
 
+/* Runs of the model at a time. */
+static unsigned server_runs(const struct server *s)
+{
+    const struct server_options *o = s->o;
+
+    if (!s->source.ops->workers)
+        return o->instances;
+    return o->workers ? o->workers : o->cpus;
+}
+
 /* In a thread of the pool: the loop goes on answering. */
 static int load_model(void *arg)
 {
@@ -59,12 +69,19 @@ static int load_model(void *arg)
     struct server *s = g->server;
     const struct server_options *o = s->o;
     const struct backend_ops *ops = s->source.ops;
-    struct backend_load load = { .path = s->source.path, .device = o->device };
+    unsigned runs = server_runs(s);
+    struct backend_load load = { .path = s->source.path,
+                                 .device = o->device,
+                                 .workers = runs,
+                                 .memory_max = o->memory_max,
+                                 .run_ms = o->run_ms };
     int r;
 
     /* So many threads compute as there are processors, however many runs there are at a time: each
-     * run brings a thread of its own, and the rest are shared. */
-    load.threads = o->cpus > o->instances ? o->cpus - o->instances + 1 : 1;
+     * run brings a thread of its own, and the rest are shared, or divided among processes. */
+    load.threads = o->cpus > runs ? o->cpus - runs + 1 : 1;
+    if (ops->workers)
+        load.threads = o->cpus > runs ? o->cpus / runs : 1;
     r = o->find(o->user, ops, &s->library_path, &g->err);
     if (r == 0)
         r = ops->open(s->library_path, &s->library, &g->library_version, &g->err);
@@ -134,7 +151,7 @@ static int server_prepare(struct server *s, size_t *ret_warmed, struct err *err)
                                        .ops = s->source.ops,
                                        .model = s->model,
                                        .signature = &s->signature,
-                                       .threads = o->instances,
+                                       .threads = server_runs(s),
                                        .rows_max = o->rows_max,
                                        .delay_ms = o->delay_ms,
                                        .waiting_max = o->queue_max,

@@ -32,6 +32,8 @@ struct server_options {
     bool late;                  /* it listens when it is ready, and not before */
     const char *device;         /* see struct backend_load */
     unsigned cpus, instances;   /* threads of the backend; runs at a time, at most as many */
+    unsigned workers;           /* processes of a handler; 0: one for each of the cpus */
+    int64_t run_ms;             /* for one run of a handler */
     int64_t rows_max, delay_ms; /* of batches */
     size_t queue_max;           /* requests that wait */
     int64_t deadline_ms;        /* of a request, from its head on */

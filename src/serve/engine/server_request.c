@@ -76,9 +76,10 @@ enum exchange_code server_code_of(int r)
         int errno_code;
         enum exchange_code code;
     } rows[] = {
-        { -EINVAL, EXCHANGE_INVALID },     { -EAGAIN, EXCHANGE_EXHAUSTED },
-        { -ETIMEDOUT, EXCHANGE_DEADLINE }, { -ECANCELED, EXCHANGE_UNAVAILABLE },
-        { -ENOMEM, EXCHANGE_UNAVAILABLE }, { -EOPNOTSUPP, EXCHANGE_UNIMPLEMENTED },
+        { -EINVAL, EXCHANGE_INVALID },        { -EAGAIN, EXCHANGE_EXHAUSTED },
+        { -ETIMEDOUT, EXCHANGE_DEADLINE },    { -ECANCELED, EXCHANGE_UNAVAILABLE },
+        { -ENOMEM, EXCHANGE_UNAVAILABLE },    { -EOPNOTSUPP, EXCHANGE_UNIMPLEMENTED },
+        { -EHOSTDOWN, EXCHANGE_UNAVAILABLE },
     };
 
     for (size_t i = 0; i < COUNT_OF(rows); i++)
