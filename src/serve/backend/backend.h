@@ -9,6 +9,7 @@
 struct backend_load {
     const char *path;   /* of the model: a file or a directory */
     unsigned threads;   /* that one run may use, its caller included */
+    unsigned runs;      /* at a time */
     const char *device; /* "cpu", "cuda", "cuda:1" */
 };
 
@@ -27,6 +28,10 @@ struct backend_ops {
     /* -EINVAL: the model is broken; -EOPNOTSUPP: it needs another library or device. *ret is the
      * caller's: unload(). The library stays open for as long as the process lives. */
     int (*load)(void *library, const struct backend_load *o, void **ret, struct err *err);
+    /* The handle of the i-th signature, which signature() and run() take in the model's place, or
+     * NULL when there are fewer; the first is the default. NULL: a model has one and is its handle.
+     * Freed with the model. */
+    void *(*handle)(void *model, size_t i);
     /* Into an empty one; the caller's. */
     int (*signature)(void *model, struct signature *ret, struct err *err);
     /* `in` has the signature's inputs in its order. `ret` (empty before) gets the outputs, which

@@ -56,21 +56,8 @@ struct loading {
 static int load_model(void *arg)
 {
     struct loading *g = arg;
-    struct server *s = g->server;
-    const struct server_options *o = s->o;
-    const struct backend_ops *ops = s->source.ops;
-    struct backend_load load = { .path = s->source.path, .device = o->device };
-    int r;
 
-    /* So many threads compute as there are processors, however many runs there are at a time: each
-     * run brings a thread of its own, and the rest are shared. */
-    load.threads = o->cpus > o->instances ? o->cpus - o->instances + 1 : 1;
-    r = o->find(o->user, ops, &s->library_path, &g->err);
-    if (r == 0)
-        r = ops->open(s->library_path, &s->library, &g->library_version, &g->err);
-    if (r == 0)
-        r = ops->load(s->library, &load, &s->model, &g->err);
-    return r < 0 ? r : ops->signature(s->model, &s->signature, &g->err);
+    return server_load_model(g->server, &g->library_version, &g->err);
 }
 
 static void load_fiber(void *arg)
@@ -111,8 +98,8 @@ static void server_publish(struct server *s, enum model_state state)
         .labels_n = o->labels ? o->labels->n : 0,
         .platform = s->source.ops->platform,
         .state = state,
-        .signatures = &s->signature,
-        .signatures_n = state == MODEL_AVAILABLE,
+        .signatures = s->signatures,
+        .signatures_n = state == MODEL_AVAILABLE ? s->signatures_n : 0,
         .user = s,
     };
     s->served.models = &s->served_model;
@@ -132,8 +119,8 @@ static int server_prepare(struct server *s, size_t *ret_warmed, struct err *err)
     const struct server_options *o = s->o;
     const struct batcher_options b = { .loop = s->loop,
                                        .ops = s->source.ops,
-                                       .model = s->model,
-                                       .signature = &s->signature,
+                                       .model = s->handles[0],
+                                       .signature = &s->signatures[0],
                                        .threads = o->instances,
                                        .rows_max = o->rows_max,
                                        .delay_ms = o->delay_ms,
@@ -216,9 +203,7 @@ static void server_done(struct server *s)
     s->grpc = grpc_server_free(s->grpc);
     fiber_shield(s->loop, false);
     s->batcher = batcher_free(s->batcher);
-    if (s->source.ops)
-        s->source.ops->unload(s->model);
-    signature_done(&s->signature);
+    server_unload_model(s);
     model_source_done(&s->source);
     free(s->library_path);
     metrics_done(&s->metrics);

@@ -22,7 +22,9 @@ struct server {
     char *library_path;
     void *library, *model;
     const char *library_version;
-    struct signature signature;
+    struct signature *signatures; /* the first is the default */
+    void **handles;               /* theirs, of the backend */
+    size_t signatures_n;
     struct batcher *batcher;
 
     struct served served;
@@ -44,6 +46,13 @@ struct server_request {
 struct server_request *server_request_new(struct server *s, uint64_t body_max);
 /* Counts `n` more bytes to it; -EAGAIN when the server has no room for them. */
 int server_request_charge(struct server_request *q, uint64_t n);
+
+/* Opens the library, loads the model and reads what it takes and gives. In a thread of the pool;
+ * the loop goes on. *ret_version is the library's. */
+int server_load_model(struct server *s, const char **ret_version, struct err *err);
+void server_unload_model(struct server *s);
+/* Makes a request one for the signature that the exchange has found. */
+void server_request_aim(struct server_request *q, const struct exchange *x);
 
 /* Runs the model on x->inputs and finishes the exchange, or fails it. Fibers only. */
 void server_run_model(struct server_request *q, struct exchange *x, int64_t deadline);

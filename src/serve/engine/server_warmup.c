@@ -131,6 +131,7 @@ static int warmup_run(struct warmup *w, struct exchange *x)
 
     if (!q)
         return err_oom(&w->err);
+    server_request_aim(q, x);
     q->q.in = x->inputs;
     x->inputs = (struct tensors){ 0 };
     r = batcher_run(s->batcher, &q->q, loop_in(s->loop, WARMUP_MS), &w->err);
@@ -173,8 +174,8 @@ static int warmup_all(struct warmup *w)
     int r = work_run(s->loop, list_names, w);
 
     model.state = MODEL_AVAILABLE;
-    model.signatures = &s->signature;
-    model.signatures_n = 1;
+    model.signatures = s->signatures;
+    model.signatures_n = s->signatures_n;
     as_ready.models = &model;
     as_ready.ready = true;
     for (size_t i = 0; i < w->names.n && r == 0; i++) {

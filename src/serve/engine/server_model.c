@@ -1,0 +1,74 @@
+/* server_model.c - the model of a server: its library is opened, it is loaded, and each of its
+ * signatures becomes something that requests can ask for. See server_private.h. */
+#include "base/array.h"
+#include "serve/engine/server_private.h"
+
+#include <stdlib.h>
+
+#define SIGNATURES_MAX 1024
+
+static int add_signature(struct server *s, void *handle, struct err *err)
+{
+    if (ARRAY_ROOM(s->handles, s->signatures_n) < 0 ||
+        ARRAY_ROOM(s->signatures, s->signatures_n) < 0)
+        return err_oom(err);
+    s->handles[s->signatures_n] = handle;
+    s->signatures[s->signatures_n] = (struct signature){ 0 };
+    return s->source.ops->signature(handle, &s->signatures[s->signatures_n++], err);
+}
+
+static int read_signatures(struct server *s, struct err *err)
+{
+    const struct backend_ops *ops = s->source.ops;
+    int r = 0;
+
+    if (!ops->handle)
+        return add_signature(s, s->model, err);
+    for (size_t i = 0; i < SIGNATURES_MAX && r == 0; i++) {
+        void *handle = ops->handle(s->model, i);
+
+        if (!handle)
+            break;
+        r = add_signature(s, handle, err);
+    }
+    return r;
+}
+
+int server_load_model(struct server *s, const char **ret_version, struct err *err)
+{
+    const struct server_options *o = s->o;
+    const struct backend_ops *ops = s->source.ops;
+    struct backend_load load = { .path = s->source.path,
+                                 .device = o->device,
+                                 .runs = o->instances };
+    int r;
+
+    /* So many threads compute as there are processors, however many runs there are at a time: each
+     * run brings a thread of its own, and the rest are shared. */
+    load.threads = o->cpus > o->instances ? o->cpus - o->instances + 1 : 1;
+    r = o->find(o->user, ops, &s->library_path, err);
+    if (r == 0)
+        r = ops->open(s->library_path, &s->library, ret_version, err);
+    if (r == 0)
+        r = ops->load(s->library, &load, &s->model, err);
+    return r < 0 ? r : read_signatures(s, err);
+}
+
+void server_unload_model(struct server *s)
+{
+    for (size_t i = 0; i < s->signatures_n; i++)
+        signature_done(&s->signatures[i]);
+    free(s->signatures);
+    free(s->handles);
+    if (s->source.ops)
+        s->source.ops->unload(s->model);
+}
+
+void server_request_aim(struct server_request *q, const struct exchange *x)
+{
+    const struct server *s = q->server;
+    size_t i = (size_t)(x->signature - s->signatures);
+
+    q->q.signature = &s->signatures[i];
+    q->q.model = s->handles[i];
+}
