@@ -145,6 +145,7 @@ static const struct {
     { &backend_onnxruntime, &find_onnxruntime },
     { &backend_xgboost, &find_xgboost },
     { &backend_lightgbm, &find_lightgbm },
+    { &backend_tensorflow, &find_tensorflow },
 };
 
 static int native_serve_find(void *user, const struct backend_ops *ops, char **ret, struct err *err)
@@ -226,6 +227,26 @@ static void end_with_a_stuck_thread(const struct cli *c, int r, const struct err
     _exit(fine ? 0 : 1);
 }
 
+/* What libraries read only from the environment; what is there already stays. No other thread reads
+ * it yet. */
+static void native_serve_environment(unsigned cpus)
+{
+    char threads[16];
+    const struct {
+        const char *name, *value;
+    } rows[] = {
+        /* Threads of OpenMP spin while they wait, at the cost of everybody else in a container. */
+        { "OMP_WAIT_POLICY", "passive" },
+        { "OMP_NUM_THREADS", threads },           /* of MXNet; others are told in their own ways */
+        { "MXNET_CPU_WORKER_NTHREADS", threads }, /* likewise */
+        { "TF_CPP_MIN_LOG_LEVEL", "2" },          /* errors only */
+    };
+
+    (void)snprintf(threads, sizeof(threads), "%u", cpus);
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        (void)setenv(rows[i].name, rows[i].value, 0);
+}
+
 static int native_serve_run(struct cli *c, struct err *err)
 {
     struct serving s = { .cli = c, .err = err };
@@ -233,9 +254,7 @@ static int native_serve_run(struct cli *c, struct err *err)
 
     if (r < 0)
         return r;
-    /* Threads of OpenMP, which libraries for trees use, spin while they wait unless told otherwise:
-     * at the cost of everybody else in a container. No other thread reads the environment yet. */
-    (void)setenv("OMP_WAIT_POLICY", "passive", 0);
+    native_serve_environment(s.o.cpus);
     r = loop_new(&s.loop, err);
     if (r < 0)
         return r;
@@ -259,10 +278,12 @@ static const struct cli_section sections[] = {
       "/\tA page to try the model by hand." },
     { "FORMATS", "ONNX\tNAME.onnx or DIR/model.onnx, by ONNX Runtime.\n"
                  "XGBoost\tNAME.json, NAME.ubj, NAME.bst or DIR/model.json …, by XGBoost.\n"
-                 "LightGBM\tNAME.txt or DIR/model.txt, by LightGBM." },
+                 "LightGBM\tNAME.txt or DIR/model.txt, by LightGBM.\n"
+                 "TensorFlow\tDIR with saved_model.pb, a SavedModel, by TensorFlow." },
     { "ENVIRONMENT", "ONNXRUNTIME_LIBRARY_PATH\tlibonnxruntime.so, or the directory that has it.\n"
                      "XGBOOST_LIBRARY_PATH\tlibxgboost.so, likewise.\n"
-                     "LIGHTGBM_LIBRARY_PATH\tlib_lightgbm.so, likewise." },
+                     "LIGHTGBM_LIBRARY_PATH\tlib_lightgbm.so, likewise.\n"
+                     "TENSORFLOW_LIBRARY_PATH\tlibtensorflow_cc.so.2, likewise." },
     { "EXIT STATUS",
       "0\tIt got SIGTERM or SIGINT and has answered what was in flight.\n"
       "1\tThe library or the model could not be loaded, a warm-up request failed, or requests "

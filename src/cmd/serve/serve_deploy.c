@@ -50,6 +50,7 @@ static const struct runtime {
     const struct find_library *library;
 } runtimes[] = {
     { "onnx", &find_onnxruntime },
+    { "tensorflow", &find_tensorflow },
     { "xgboost", &find_xgboost },
     { "lightgbm", &find_lightgbm },
 };

@@ -11,8 +11,8 @@
 
 #define HEAD 256 /* bytes that a backend is shown of a file */
 
-static const struct backend_ops *const backends[] = { &backend_onnxruntime, &backend_xgboost,
-                                                      &backend_lightgbm };
+static const struct backend_ops *const backends[] = { &backend_tensorflow, &backend_onnxruntime,
+                                                      &backend_xgboost, &backend_lightgbm };
 
 const struct backend_ops *backend_for_format(const char *format)
 {

@@ -20,7 +20,8 @@ struct backend_ops {
     /* What the model may be called inside a version's directory, best first, with NULL at the end:
      * "model.onnx". A file by itself has one of these endings. */
     const char *const *files;
-    const char *says; /* for a hint: "ONNX (model.onnx)" */
+    const char *says;    /* for a hint: "ONNX (model.onnx)" */
+    const char *package; /* of Python, which brings the library: for another hint */
     /* Whether a file that begins with these bytes may be one; NULL: its name is enough. */
     bool (*begins)(const uint8_t *p, size_t n);
     /* *ret_version is the library's. -EOPNOTSUPP when the library is not there or is none. */
@@ -41,7 +42,8 @@ struct backend_ops {
     void (*unload)(void *model); /* NULL is fine; not while run() is at work */
 };
 
-extern const struct backend_ops backend_lightgbm, backend_onnxruntime, backend_xgboost;
+extern const struct backend_ops backend_lightgbm, backend_onnxruntime, backend_tensorflow,
+    backend_xgboost;
 
 /* The backend for a manifest's format, or NULL. */
 const struct backend_ops *backend_for_format(const char *format);

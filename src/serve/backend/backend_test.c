@@ -36,6 +36,8 @@ static void a_model_is_found_where_it_may_be(void **state)
         { "l/model.txt", "tree\nversion=v4\n", "l", "l/model.txt", "lightgbm" },
         { "m.txt", "tree\r\n", "m.txt", "m.txt", "lightgbm" },
         { "n.txt", "treetop\n", "n.txt", NULL, NULL },
+        { "o/saved_model.pb", "", "o", "o/saved_model.pb", "tensorflow" },
+        { "p/model/saved_model.pb", "", "p", "p/model/saved_model.pb", "tensorflow" },
         { "k/model.json", "{\"modelTopology\": {", "k", NULL, NULL },
     };
     char dir[TEST_PATH];
@@ -73,6 +75,8 @@ static void what_is_no_library_is_a_sentence(void **state)
         { &backend_xgboost, NO_LIBRARY, "load XGBoost: ", "invalid ELF header" },
         { &backend_lightgbm, NO_LIBRARY, "load LightGBM: ", "invalid ELF header" },
         { &backend_lightgbm, "libm.so.6", "load LightGBM: ", "no LGBM_GetLastError" },
+        { &backend_tensorflow, NO_LIBRARY, "load TensorFlow: ", "invalid ELF header" },
+        { &backend_tensorflow, "libm.so.6", "load TensorFlow: ", "no TF_Version" },
         { &backend_xgboost, "libm.so.6", "load XGBoost: ", "no XGBoostVersion" },
     };
 

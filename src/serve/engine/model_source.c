@@ -50,9 +50,9 @@ static int take_entry(struct model_source *s, const json_t *manifest, struct err
                       format);
         return -EOPNOTSUPP;
     }
-    if (!entry || !path_is_name(entry, strlen(entry)))
+    if (!entry || (*entry && !path_is_name(entry, strlen(entry))))
         return err_set(err, -EINVAL, "the manifest in '%s' names no file", s->dir);
-    s->path = str_printf("%s/model/%s", s->dir, entry);
+    s->path = *entry ? str_printf("%s/model/%s", s->dir, entry) : path_join(s->dir, "model");
     return s->path ? 0 : err_oom(err);
 }
 

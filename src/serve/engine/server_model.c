@@ -34,6 +34,20 @@ static int read_signatures(struct server *s, struct err *err)
     return r;
 }
 
+/* It is not there, too old, or something else. */
+static int open_library(struct server *s, const char **ret_version, struct err *err)
+{
+    const struct backend_ops *ops = s->source.ops;
+    int r = ops->open(s->library_path, &s->library, ret_version, err);
+
+    if (r == -EOPNOTSUPP && ops->package)
+        err_hint(err,
+                 "it comes with a Python package: pip install --upgrade %s, and name the "
+                 "environment with --lib or put it first in PATH",
+                 ops->package);
+    return r;
+}
+
 int server_load_model(struct server *s, const char **ret_version, struct err *err)
 {
     const struct server_options *o = s->o;
@@ -48,7 +62,7 @@ int server_load_model(struct server *s, const char **ret_version, struct err *er
     load.threads = o->cpus > o->instances ? o->cpus - o->instances + 1 : 1;
     r = o->find(o->user, ops, &s->library_path, err);
     if (r == 0)
-        r = ops->open(s->library_path, &s->library, ret_version, err);
+        r = open_library(s, ret_version, err);
     if (r == 0)
         r = ops->load(s->library, &load, &s->model, err);
     return r < 0 ? r : read_signatures(s, err);
