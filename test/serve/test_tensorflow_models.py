@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import environment
-from serve_support import BIN, infer
+from serve_support import BIN, ask_tensors, infer, refused
 
 HERE = Path(__file__).resolve().parent
 
@@ -27,34 +27,6 @@ def saved(tmp_path_factory) -> Path:
 def told(saved, name):
     """What TensorFlow itself says: inputs and outputs by name."""
     return json.loads((saved / f"{name}.told").read_text())
-
-
-def binary(inputs, as_json):
-    """An infer request of {NAME: (DATATYPE, SHAPE, BYTES)}, and its headers. What has values in
-    `as_json` is sent as those."""
-    def more(name, data):
-        return ({"data": as_json[name]} if name in as_json else
-                {"parameters": {"binary_data_size": len(data)}})
-    head = json.dumps({"inputs": [{"name": name, "shape": shape, "datatype": datatype,
-                                   **more(name, data)}
-                                  for name, (datatype, shape, data) in inputs.items()],
-                       "parameters": {"binary_data_output": True}}).encode()
-    return (head + b"".join(v[2] for name, v in inputs.items() if name not in as_json),
-            {"Inference-Header-Content-Length": str(len(head))})
-
-
-def ask_binary(server, name, inputs, as_json=()):
-    """{OUTPUT: (DATATYPE, SHAPE, BYTES)}"""
-    answer = server.post(f"/v2/models/{name}/infer", *binary(inputs, as_json))
-    assert answer.status == 200, answer.text
-    n = int(answer.headers["Inference-Header-Content-Length"])
-    found, rest = {}, answer.body[n:]
-    for one in json.loads(answer.body[:n])["outputs"]:
-        size = one["parameters"]["binary_data_size"]
-        found[one["name"]] = (one["datatype"], one["shape"], rest[:size])
-        rest = rest[size:]
-    assert rest == b""
-    return found
 
 
 def asked(data):
@@ -78,7 +50,7 @@ def predict(server, name, body, **more):
 def test_answers_are_those_of_tensorflow_s_own_python(serve, saved, name, cpus):
     data = told(saved, name)
     server = serve(saved / name, "--cpus", cpus)
-    assert ask_binary(server, name, asked(data)) == expected(data)
+    assert ask_tensors(server, name, asked(data)) == expected(data)
     rows = predict(server, name, next(iter(data["inputs"].values()))["values"])
     one = next(iter(data["outputs"].values()))
     assert [struct.pack("<f", v) for row in rows for v in row] == [
@@ -94,7 +66,7 @@ def test_a_pushed_version_is_served_as_the_registry_shows_it(serve, saved, tmp_p
     assert (server.ready["model"], server.ready["backend"]) == ("cat", "tensorflow")
     assert server.ready["library_version"].startswith("2.")
     data = told(saved, "dense")
-    assert ask_binary(server, "cat", asked(data)) == expected(data)
+    assert ask_tensors(server, "cat", asked(data)) == expected(data)
     manifest = json.loads((version / "MANIFEST.json").read_text())["signatures"]["serving_default"]
     shown = server.get("/v2/models/cat").json
     for side in ("inputs", "outputs"):
@@ -125,9 +97,9 @@ SAMPLES = {
 def test_every_type_passes_unchanged(serve, saved):
     server = serve(saved / "types")
     x = {name: (name, [2, 2], data) for name, (data, _) in SAMPLES.items()}
-    assert ask_binary(server, "types", x) == {f"y_{name}": v for name, v in x.items()}
+    assert ask_tensors(server, "types", x) == {f"y_{name}": v for name, v in x.items()}
     # The same as JSON, but for those that have no form there.
-    assert ask_binary(server, "types", x, {k: v for k, (_, v) in SAMPLES.items() if v}) == {
+    assert ask_tensors(server, "types", x, {k: v for k, (_, v) in SAMPLES.items() if v}) == {
         f"y_{name}": v for name, v in x.items()}
 
 
@@ -136,7 +108,7 @@ def test_strings_of_any_length_and_bytes_pass_unchanged(serve, saved):
     strings = [b"", b"short", b"x" * 22, b"x" * 23, b"long " * 10000, b"\0\xff\0", "é".encode()]
     data = b"".join(struct.pack("<I", len(s)) + s for s in strings)
     x = ("BYTES", [len(strings)], data)
-    assert ask_binary(server, "text", {"x": x}) == {"y": x}
+    assert ask_tensors(server, "text", {"x": x}) == {"y": x}
     assert predict(server, "text", [{"b64": base64.b64encode(b"abc").decode()}]) == ["abc"]
 
 
@@ -191,7 +163,7 @@ def test_what_a_model_keeps_of_a_request_stays_as_it_was(serve, saved):
     server = serve(saved / "keeper")
     for i in range(200):
         data = struct.pack("<4f", i, i, i, i)
-        before = ask_binary(server, "keeper", {"x": ("FP32", [4], data)})["before"][2]
+        before = ask_tensors(server, "keeper", {"x": ("FP32", [4], data)})["before"][2]
         assert before == struct.pack("<4f", *[max(i - 1, 0)] * 4)
 
 
@@ -203,7 +175,7 @@ def test_requests_that_meet_keep_their_own_answers(serve, saved, name, datatype)
     def one(i):
         data = struct.pack("<f", i) if datatype == "FP32" else struct.pack("<I", 30) + b"%030d" % i
         x = (datatype, [1], data)
-        if ask_binary(server, name, {"x": x}) != {"y": x}:
+        if ask_tensors(server, name, {"x": x}) != {"y": x}:
             wrong.append(i)
     threads = [threading.Thread(target=one, args=(i,)) for i in range(8)]
     for t in threads:
@@ -220,7 +192,7 @@ def test_several_runs_at_a_time_give_the_same_answers(serve, saved):
     wrong = []
 
     def one():
-        wrong.extend(a for a in (ask_binary(server, "dense", asked(data)) for _ in range(50))
+        wrong.extend(a for a in (ask_tensors(server, "dense", asked(data)) for _ in range(50))
                      if a != expected(data))
     threads = [threading.Thread(target=one) for _ in range(6)]
     for t in threads:
@@ -235,7 +207,7 @@ def test_many_requests_do_not_make_it_grow(serve, saved):
     server = serve(saved / "text")
     data = struct.pack("<I", 1 << 20) + b"x" * (1 << 20)
     for i in range(60):
-        ask_binary(server, "text", {"x": ("BYTES", [1], data)})
+        ask_tensors(server, "text", {"x": ("BYTES", [1], data)})
         if i == 19:
             before = server.memory()
     assert server.memory() - before < 20 << 20
@@ -262,15 +234,6 @@ def test_what_the_model_itself_refuses_is_400_and_its_sentence(serve, saved):
     assert status == 400
     assert "99 is not in [0, 10)" in text and "{{" not in text and "\n" not in text
     assert predict(server, "several", [3], signature_name="lookup") == [30]
-
-
-def refused(model, *args):
-    """What it says when it ends with 1."""
-    done = subprocess.run([BIN / "ydl-native", "serve", "--port", "0", *map(str, args), model],
-                          capture_output=True, text=True, errors="replace", timeout=60, check=False,
-                          env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
-    assert done.returncode == 1, done.stderr
-    return done.stderr
 
 
 @pytest.mark.parametrize("name, text", [

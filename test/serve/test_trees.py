@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import environment
-from serve_support import BIN, infer
+from serve_support import BIN, infer, refused
 
 HERE = Path(__file__).resolve().parent
 FEATURES = 6
@@ -198,15 +198,6 @@ def test_no_rows_have_no_answers(serve, trees):
     answer = server.post("/v2/models/reg/infer", infer("input", [], [0, FEATURES]))
     assert answer.status == 200, answer.text
     assert answer.json["outputs"][0]["data"] == []
-
-
-def refused(model, *args):
-    """What it says when it ends with 1."""
-    done = subprocess.run([BIN / "ydl-native", "serve", "--port", "0", *map(str, args), model],
-                          capture_output=True, text=True, errors="replace", timeout=60, check=False,
-                          env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
-    assert done.returncode == 1, done.stderr
-    return done.stderr
 
 
 @pytest.mark.parametrize("file, text", [

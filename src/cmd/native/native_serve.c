@@ -12,7 +12,7 @@
 
 struct args {
     const char *lib, *device, *host, *name, *access_log, *warmup;
-    struct strs labels, cors;
+    struct strs labels, shapes, cors;
     int64_t version, port, delay, deadline, grace, header, body, idle;
     uint64_t body_max, memory_max;
     unsigned cpus, instances, batch, queue, connections;
@@ -35,6 +35,9 @@ static const struct cli_opt opts[] = {
       "a label of this version, for /labels/NAME", .group = CLI_WHAT, .rare = true },
     { "lib",           0, CLI_TEXT,  AT(lib),        NULL, "PATH",
       "the library that runs the model, or its directory", .group = CLI_WHAT },
+    { "shape",         0, CLI_LIST,  AT(shapes),     NULL, "NAME=SIZES",
+      "shape of an input, where an MXNet model does not say it: data=-1x3x224x224",
+      .group = CLI_WHAT, .rare = true },
     { "warmup",        0, CLI_TEXT,  AT(warmup),     NULL, "DIR",
       "requests to answer before it is ready", .fallback = "warmup/ beside the model",
       .group = CLI_WHAT, .rare = true },
@@ -146,6 +149,7 @@ static const struct {
     { &backend_xgboost, &find_xgboost },
     { &backend_lightgbm, &find_lightgbm },
     { &backend_tensorflow, &find_tensorflow },
+    { &backend_mxnet, &find_mxnet },
 };
 
 static int native_serve_find(void *user, const struct backend_ops *ops, char **ret, struct err *err)
@@ -181,6 +185,7 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
                                     .name = a->name,
                                     .version = a->version,
                                     .labels = &a->labels,
+                                    .shapes = &a->shapes,
                                     .host = a->host,
                                     .port = (unsigned)a->port,
                                     .late = a->late,
@@ -239,7 +244,8 @@ static void native_serve_environment(unsigned cpus)
         { "OMP_WAIT_POLICY", "passive" },
         { "OMP_NUM_THREADS", threads },           /* of MXNet; others are told in their own ways */
         { "MXNET_CPU_WORKER_NTHREADS", threads }, /* likewise */
-        { "TF_CPP_MIN_LOG_LEVEL", "2" },          /* errors only */
+        { "MXNET_SUBGRAPH_VERBOSE", "0" },
+        { "TF_CPP_MIN_LOG_LEVEL", "2" }, /* errors only */
     };
 
     (void)snprintf(threads, sizeof(threads), "%u", cpus);
@@ -279,11 +285,13 @@ static const struct cli_section sections[] = {
     { "FORMATS", "ONNX\tNAME.onnx or DIR/model.onnx, by ONNX Runtime.\n"
                  "XGBoost\tNAME.json, NAME.ubj, NAME.bst or DIR/model.json …, by XGBoost.\n"
                  "LightGBM\tNAME.txt or DIR/model.txt, by LightGBM.\n"
-                 "TensorFlow\tDIR with saved_model.pb, a SavedModel, by TensorFlow." },
+                 "TensorFlow\tDIR with saved_model.pb, a SavedModel, by TensorFlow.\n"
+                 "MXNet\tNAME-symbol.json with NAME-0000.params beside it, by MXNet." },
     { "ENVIRONMENT", "ONNXRUNTIME_LIBRARY_PATH\tlibonnxruntime.so, or the directory that has it.\n"
                      "XGBOOST_LIBRARY_PATH\tlibxgboost.so, likewise.\n"
                      "LIGHTGBM_LIBRARY_PATH\tlib_lightgbm.so, likewise.\n"
-                     "TENSORFLOW_LIBRARY_PATH\tlibtensorflow_cc.so.2, likewise." },
+                     "TENSORFLOW_LIBRARY_PATH\tlibtensorflow_cc.so.2, likewise.\n"
+                     "MXNET_LIBRARY_PATH\tlibmxnet.so, likewise." },
     { "EXIT STATUS",
       "0\tIt got SIGTERM or SIGINT and has answered what was in flight.\n"
       "1\tThe library or the model could not be loaded, a warm-up request failed, or requests "

@@ -51,6 +51,7 @@ static const struct runtime {
 } runtimes[] = {
     { "onnx", &find_onnxruntime },
     { "tensorflow", &find_tensorflow },
+    { "mxnet", &find_mxnet },
     { "xgboost", &find_xgboost },
     { "lightgbm", &find_lightgbm },
 };

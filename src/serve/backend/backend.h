@@ -4,13 +4,15 @@
  * to give back; the end of the process gives back the rest. All of it waits, for the disk or for
  * the processor; run() may be called by several threads at a time, the rest by one. */
 #pragma once
+#include "base/str.h"
 #include "serve/signature.h"
 
 struct backend_load {
-    const char *path;   /* of the model: a file or a directory */
-    unsigned threads;   /* that one run may use, its caller included */
-    unsigned runs;      /* at a time */
-    const char *device; /* "cpu", "cuda", "cuda:1" */
+    const char *path;          /* of the model: a file or a directory */
+    unsigned threads;          /* that one run may use, its caller included */
+    unsigned runs;             /* at a time */
+    const char *device;        /* "cpu", "cuda", "cuda:1" */
+    const struct strs *shapes; /* "NAME=-1x784" of inputs that the model does not say; NULL */
 };
 
 struct backend_ops {
@@ -18,10 +20,12 @@ struct backend_ops {
     const char *platform; /* what clients are told: "onnx_onnxv1" */
     const char *format;   /* as manifests of the registry have it: "onnx" */
     /* What the model may be called inside a version's directory, best first, with NULL at the end:
-     * "model.onnx". A file by itself has one of these endings. */
+     * "model.onnx", "*-symbol.json". A file by itself has one of these endings. */
     const char *const *files;
     const char *says;    /* for a hint: "ONNX (model.onnx)" */
     const char *package; /* of Python, which brings the library: for another hint */
+    bool shapes;         /* it may be told them */
+    bool directory;      /* a manifest's entry may be "": the model is the directory */
     /* Whether a file that begins with these bytes may be one; NULL: its name is enough. */
     bool (*begins)(const uint8_t *p, size_t n);
     /* *ret_version is the library's. -EOPNOTSUPP when the library is not there or is none. */
@@ -42,8 +46,8 @@ struct backend_ops {
     void (*unload)(void *model); /* NULL is fine; not while run() is at work */
 };
 
-extern const struct backend_ops backend_lightgbm, backend_onnxruntime, backend_tensorflow,
-    backend_xgboost;
+extern const struct backend_ops backend_lightgbm, backend_mxnet, backend_onnxruntime,
+    backend_tensorflow, backend_xgboost;
 
 /* The backend for a manifest's format, or NULL. */
 const struct backend_ops *backend_for_format(const char *format);

@@ -114,7 +114,7 @@ static int facts_slot(const json_t *v, struct signature_slots *to, struct err *e
                          json_is_array(shape) ? dims : NULL, rank, err);
 }
 
-static int facts_slots(const json_t *list, struct signature_slots *to, struct err *err)
+int disk_facts_slots(const json_t *list, struct signature_slots *to, struct err *err)
 {
     const json_t *one;
     size_t i;
@@ -137,9 +137,9 @@ int disk_facts_signature(const char *name, const json_t *v, struct signature *re
     ret->method = method && *method ? strdup(method) : NULL;
     if (!ret->name || (method && *method && !ret->method))
         return err_oom(err);
-    r = facts_slots(json_object_get(v, "inputs"), &ret->inputs, err);
+    r = disk_facts_slots(json_object_get(v, "inputs"), &ret->inputs, err);
     if (r == 0)
-        r = facts_slots(json_object_get(v, "outputs"), &ret->outputs, err);
+        r = disk_facts_slots(json_object_get(v, "outputs"), &ret->outputs, err);
     if (r == 0 && ret->outputs.n == 0)
         r = err_set(err, -EOPNOTSUPP, "it has no output");
     return r;

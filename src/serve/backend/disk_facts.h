@@ -13,3 +13,5 @@ int disk_facts_read(const char *dir, const struct strs *names, struct format_fac
 /* One of facts->signatures, into an empty one; the caller's also after a failure. A shape that is
  * not known is any; -EOPNOTSUPP for a type that cannot be served. */
 int disk_facts_signature(const char *name, const json_t *v, struct signature *ret, struct err *err);
+/* Its inputs or outputs alone. */
+int disk_facts_slots(const json_t *list, struct signature_slots *to, struct err *err);

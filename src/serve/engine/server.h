@@ -27,6 +27,7 @@ struct server_options {
     const char *name;           /* instead of the model's own; NULL */
     int64_t version;            /* likewise; 0 */
     const struct strs *labels;  /* aliases of the version */
+    const struct strs *shapes;  /* see struct backend_load; NULL */
     const char *host;           /* numeric */
     unsigned port;              /* 0: any */
     bool late;                  /* it listens when it is ready, and not before */

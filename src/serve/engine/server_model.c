@@ -52,10 +52,13 @@ int server_load_model(struct server *s, const char **ret_version, struct err *er
 {
     const struct server_options *o = s->o;
     const struct backend_ops *ops = s->source.ops;
-    struct backend_load load = { .path = s->source.path,
-                                 .device = o->device,
-                                 .runs = o->instances };
+    struct backend_load load = {
+        .path = s->source.path, .device = o->device, .runs = o->instances, .shapes = o->shapes
+    };
     int r;
+
+    if (o->shapes && o->shapes->n > 0 && !ops->shapes)
+        return err_set(err, -EINVAL, "--shape: %s models say their shapes themselves", ops->format);
 
     /* So many threads compute as there are processors, however many runs there are at a time: each
      * run brings a thread of its own, and the rest are shared. */
