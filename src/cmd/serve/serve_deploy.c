@@ -49,11 +49,8 @@ static const struct runtime {
     const char *format;
     const struct find_library *library;
 } runtimes[] = {
-    { "onnx", &find_onnxruntime },
-    { "tensorflow", &find_tensorflow },
-    { "mxnet", &find_mxnet },
-    { "xgboost", &find_xgboost },
-    { "lightgbm", &find_lightgbm },
+    { "onnx", &find_onnxruntime }, { "tensorflow", &find_tensorflow }, { "mxnet", &find_mxnet },
+    { "xgboost", &find_xgboost },  { "lightgbm", &find_lightgbm },
 };
 
 static int find_format(struct deploying *d, struct err *err)
