@@ -13,7 +13,7 @@
 struct args {
     const char *lib, *device, *host, *name, *access_log, *warmup;
     struct strs labels, shapes, cors;
-    int64_t version, port, delay, deadline, grace, header, body, idle;
+    int64_t version, port, delay, load, deadline, grace, header, body, idle;
     uint64_t body_max, memory_max;
     unsigned cpus, instances, batch, queue, connections;
     bool no_model, late;
@@ -64,6 +64,8 @@ static const struct cli_opt opts[] = {
       "of all requests and answers; beyond it 429", .group = CLI_RESOURCES, .rare = true },
     { "connections",   0, CLI_COUNT, AT(connections), "1024", "N",
       "clients at a time", .group = CLI_RESOURCES, .rare = true },
+    { "load-timeout",  0, CLI_MS,    AT(load),       "10m", "TIME",
+      "for loading the model and its warm-up requests", .group = CLI_FAILURES, .rare = true },
     { "deadline",      0, CLI_MS,    AT(deadline),   "30s", "TIME",
       "for the answer to a request; then 504", .group = CLI_FAILURES },
     { "grace",         0, CLI_MS,    AT(grace),      "30s", "TIME",
@@ -179,8 +181,8 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
         return cli_bad(err, "--instances: at most --cpus, which is %u", cpus);
     if (a->instances == 0 || a->batch == 0 || a->queue == 0 || a->connections == 0)
         return cli_bad(err, "--instances, --batch, --queue and --connections: 1 or more");
-    if (a->deadline <= 0 || a->body_max == 0 || a->memory_max == 0)
-        return cli_bad(err, "--deadline, --max-body and --max-memory: more than 0");
+    if (a->load <= 0 || a->deadline <= 0 || a->body_max == 0 || a->memory_max == 0)
+        return cli_bad(err, "--load-timeout, --deadline, --max-body and --max-memory: more than 0");
     s->o = (struct server_options){ .model = c->n_operands ? c->operands[0] : NULL,
                                     .name = a->name,
                                     .version = a->version,
@@ -195,6 +197,7 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
                                     .rows_max = a->batch,
                                     .delay_ms = a->delay,
                                     .queue_max = a->queue,
+                                    .load_ms = a->load,
                                     .deadline_ms = a->deadline,
                                     .grace_ms = a->grace,
                                     .header_ms = a->header,
@@ -269,7 +272,7 @@ static int native_serve_run(struct cli *c, struct err *err)
         end_with_a_stuck_thread(c, r, err);
     if (r == -ECANCELED && loop_signal(s.loop))
         r = 0;
-    if (r == -ETIMEDOUT) /* of a request, or of the model: no cluster was out of reach */
+    if (r == -ETIMEDOUT || r == -EBADMSG) /* of the model: nothing of a cluster, and no registry */
         r = -EIO;
     loop_free(s.loop);
     return r;

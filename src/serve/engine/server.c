@@ -69,13 +69,21 @@ static void load_fiber(void *arg)
     cond_wake_all(&g->ended);
 }
 
+int server_load_late(const struct server *s, const char *what, struct err *err)
+{
+    return err_set(err, -ETIMEDOUT, "the model '%s' %s within %lld ms (--load-timeout)",
+                   s->source.path, what, (long long)s->o->load_ms);
+}
+
 /* -ECANCELED: the thread that loads is still at it. */
 static int server_load(struct server *s, struct loading *g, struct err *err)
 {
     int r = fiber_start(s->loop, load_fiber, g, NULL, err);
 
     while (r == 0 && !g->done)
-        r = cond_wait(s->loop, &g->ended, LOOP_NEVER);
+        r = cond_wait(s->loop, &g->ended, s->load_deadline);
+    if (r == -ETIMEDOUT)
+        return server_load_late(s, "was not loaded", err);
     if (r < 0)
         return r;
     s->library_version = g->library_version;
@@ -255,6 +263,7 @@ static int server_live(struct server *s, struct loading *g, bool *ret_stuck, str
     if (r < 0)
         return r;
     if (s->o->model) {
+        s->load_deadline = loop_in(s->loop, s->o->load_ms);
         r = server_load(s, g, err);
         *ret_stuck = !g->done;
         if (r == 0)

@@ -35,6 +35,7 @@ struct server_options {
     unsigned cpus, instances;   /* threads of the backend; runs at a time, at most as many */
     int64_t rows_max, delay_ms; /* of batches */
     size_t queue_max;           /* requests that wait */
+    int64_t load_ms;            /* for loading and warming up */
     int64_t deadline_ms;        /* of a request, from its head on */
     int64_t grace_ms;           /* for draining */
     int64_t header_ms, body_ms, idle_ms; /* of slow clients */

@@ -1,11 +1,14 @@
 /* server_model.c - the model of a server: its library is opened, it is loaded, and each of its
  * signatures becomes something that requests can ask for. See server_private.h. */
 #include "base/array.h"
+#include "serve/engine/last_words.h"
+#include "serve/engine/model_check.h"
 #include "serve/engine/server_private.h"
 
 #include <stdlib.h>
 
 #define SIGNATURES_MAX 1024
+#define PROGRAM "ydl-native"
 
 static int add_signature(struct server *s, void *handle, struct err *err)
 {
@@ -38,13 +41,30 @@ static int read_signatures(struct server *s, struct err *err)
 static int open_library(struct server *s, const char **ret_version, struct err *err)
 {
     const struct backend_ops *ops = s->source.ops;
-    int r = ops->open(s->library_path, &s->library, ret_version, err);
+    int r;
 
+    last_words_set(PROGRAM, "the library '%s' crashed while it was loaded", s->library_path);
+    r = ops->open(s->library_path, &s->library, ret_version, err);
     if (r == -EOPNOTSUPP && ops->package)
         err_hint(err,
                  "it comes with a Python package: pip install --upgrade %s, and name the "
                  "environment with --lib or put it first in PATH",
                  ops->package);
+    return r;
+}
+
+static int load_model(struct server *s, const struct backend_load *load, const char *version,
+                      struct err *err)
+{
+    int r;
+
+    last_words_set(PROGRAM,
+                   "the library '%s' (version %s) crashed while it loaded the model '%s', "
+                   "which is damaged or made for another version",
+                   s->library_path, version, load->path);
+    r = s->source.ops->load(s->library, load, &s->model, err);
+    last_words_set(PROGRAM, "the library '%s' (version %s) crashed while it ran the model '%s'",
+                   s->library_path, version, load->path);
     return r;
 }
 
@@ -63,11 +83,13 @@ int server_load_model(struct server *s, const char **ret_version, struct err *er
     /* So many threads compute as there are processors, however many runs there are at a time: each
      * run brings a thread of its own, and the rest are shared. */
     load.threads = o->cpus > o->instances ? o->cpus - o->instances + 1 : 1;
-    r = o->find(o->user, ops, &s->library_path, err);
+    r = s->source.dir ? model_check(s->source.dir, err) : 0;
+    if (r == 0)
+        r = o->find(o->user, ops, &s->library_path, err);
     if (r == 0)
         r = open_library(s, ret_version, err);
     if (r == 0)
-        r = ops->load(s->library, &load, &s->model, err);
+        r = load_model(s, &load, *ret_version, err);
     return r < 0 ? r : read_signatures(s, err);
 }
 

@@ -27,6 +27,8 @@ struct server {
     size_t signatures_n;
     struct batcher *batcher;
 
+    int64_t load_deadline;
+
     struct served served;
     struct served_model served_model;
 
@@ -71,6 +73,9 @@ int server_grpc_new(struct server *s, struct grpc_server **ret, struct err *err)
 int server_handle(void *user, struct http_call *c, struct err *err);
 /* Pages of the server's own. True: it was answered, with the status in *ret_status. */
 bool server_page(struct server *s, struct http_call *c, int *ret_status, int *ret, struct err *err);
+
+/* -ETIMEDOUT with "the model 'x' WHAT within 600000 ms". */
+int server_load_late(const struct server *s, const char *what, struct err *err);
 
 /* Runs the requests that are stored with the model; their number in *ret. */
 int server_warm_up(struct server *s, size_t *ret, struct err *err);

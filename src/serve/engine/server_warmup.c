@@ -15,7 +15,6 @@
 #include <string.h>
 
 #define WARMUP_MAX 1000 /* files */
-#define WARMUP_MS 600000
 #define HEADER "Inference-Header-Content-Length:"
 
 struct warmup {
@@ -134,7 +133,9 @@ static int warmup_run(struct warmup *w, struct exchange *x)
     server_request_aim(q, x);
     q->q.in = x->inputs;
     x->inputs = (struct tensors){ 0 };
-    r = batcher_run(s->batcher, &q->q, loop_in(s->loop, WARMUP_MS), &w->err);
+    r = batcher_run(s->batcher, &q->q, s->load_deadline, &w->err);
+    if (r == -ETIMEDOUT)
+        (void)server_load_late(s, "was not warm", &w->err);
     if (r == 0)
         (void)exchange_finish(x, &q->q.out);
     if (r < 0 && q->q.state == BATCH_RUNNING)
