@@ -76,6 +76,32 @@ void signature_done(struct signature *s)
     *s = (struct signature){ 0 };
 }
 
+static int copy_slots(const struct signature_slots *from, struct signature_slots *to,
+                      struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < from->n && r == 0; i++) {
+        const struct signature_slot *s = &from->v[i];
+
+        r = signature_add(to, s->name, s->internal_name, s->type, s->any_rank ? NULL : s->dims,
+                          s->rank, err);
+    }
+    return r;
+}
+
+int signature_copy(const struct signature *from, struct signature *ret, struct err *err)
+{
+    int r;
+
+    ret->name = from->name ? strdup(from->name) : NULL;
+    ret->method = from->method ? strdup(from->method) : NULL;
+    if ((from->name && !ret->name) || (from->method && !ret->method))
+        return err_oom(err);
+    r = copy_slots(&from->inputs, &ret->inputs, err);
+    return r < 0 ? r : copy_slots(&from->outputs, &ret->outputs, err);
+}
+
 const struct signature_slot *signature_find(const struct signature_slots *l, const char *name,
                                             size_t *ret_at)
 {

@@ -50,6 +50,8 @@ int signature_put(struct signature_slots *l, const char *name, const char *inter
 #define signature_add(l, name, internal_name, type, dims, rank, err)                               \
     signature_put(l, name, internal_name, &(const struct signature_shape){ type, dims, rank }, err)
 void signature_done(struct signature *s);
+/* Into an empty one; the caller's, also after a failure. */
+int signature_copy(const struct signature *from, struct signature *ret, struct err *err);
 
 /* The slot of that name, or NULL; its index in *ret_at, which may be NULL. */
 const struct signature_slot *signature_find(const struct signature_slots *l, const char *name,

@@ -15,8 +15,8 @@
 
 struct args {
     const char *lib, *python, *device, *host, *name, *access_log, *warmup;
-    struct strs labels, cors;
-    int64_t version, port, delay, deadline, grace, header, body, idle;
+    struct strs labels, shapes, cors;
+    int64_t version, port, delay, load, deadline, grace, header, body, idle;
     uint64_t body_max, memory_max;
     int64_t run;
     unsigned cpus, instances, workers, batch, queue, connections;
@@ -42,6 +42,9 @@ static const struct cli_opt opts[] = {
     { "python",        0, CLI_TEXT,  AT(python),     NULL, "PATH",
       "the Python of a handler, or its environment", .fallback = "the first in PATH",
       .group = CLI_WHAT },
+    { "shape",         0, CLI_LIST,  AT(shapes),     NULL, "NAME=SIZES",
+      "shape of an input, where an MXNet model does not say it: data=-1x3x224x224",
+      .group = CLI_WHAT, .rare = true },
     { "warmup",        0, CLI_TEXT,  AT(warmup),     NULL, "DIR",
       "requests to answer before it is ready", .fallback = "warmup/ beside the model",
       .group = CLI_WHAT, .rare = true },
@@ -70,6 +73,8 @@ static const struct cli_opt opts[] = {
       "of all requests and answers; beyond it 429", .group = CLI_RESOURCES, .rare = true },
     { "connections",   0, CLI_COUNT, AT(connections), "1024", "N",
       "clients at a time", .group = CLI_RESOURCES, .rare = true },
+    { "load-timeout",  0, CLI_MS,    AT(load),       "10m", "TIME",
+      "for loading the model and its warm-up requests", .group = CLI_FAILURES, .rare = true },
     { "deadline",      0, CLI_MS,    AT(deadline),   "30s", "TIME",
       "for the answer to a request; then 504", .group = CLI_FAILURES },
     { "handler-timeout", 0, CLI_MS,  AT(run),        "60s", "TIME",
@@ -157,6 +162,8 @@ static const struct {
     { &backend_onnxruntime, &find_onnxruntime },
     { &backend_xgboost, &find_xgboost },
     { &backend_lightgbm, &find_lightgbm },
+    { &backend_tensorflow, &find_tensorflow },
+    { &backend_mxnet, &find_mxnet },
 };
 
 static int native_serve_find(void *user, const struct backend_ops *ops, char **ret, struct err *err)
@@ -192,12 +199,13 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
         return cli_bad(err, "--handler-timeout: more than 0");
     if (a->workers > 256)
         return cli_bad(err, "--workers: at most 256");
-    if (a->deadline <= 0 || a->body_max == 0 || a->memory_max == 0)
-        return cli_bad(err, "--deadline, --max-body and --max-memory: more than 0");
+    if (a->load <= 0 || a->deadline <= 0 || a->body_max == 0 || a->memory_max == 0)
+        return cli_bad(err, "--load-timeout, --deadline, --max-body and --max-memory: more than 0");
     s->o = (struct server_options){ .model = c->n_operands ? c->operands[0] : NULL,
                                     .name = a->name,
                                     .version = a->version,
                                     .labels = &a->labels,
+                                    .shapes = &a->shapes,
                                     .host = a->host,
                                     .port = (unsigned)a->port,
                                     .late = a->late,
@@ -209,6 +217,7 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
                                     .rows_max = a->batch,
                                     .delay_ms = a->delay,
                                     .queue_max = a->queue,
+                                    .load_ms = a->load,
                                     .deadline_ms = a->deadline,
                                     .grace_ms = a->grace,
                                     .header_ms = a->header,
@@ -252,6 +261,27 @@ static void end_with_a_stuck_thread(const struct cli *c, int r, const struct err
     _exit(fine ? 0 : 1);
 }
 
+/* What libraries read only from the environment; what is there already stays. No other thread reads
+ * it yet. */
+static void native_serve_environment(unsigned cpus)
+{
+    char threads[16];
+    const struct {
+        const char *name, *value;
+    } rows[] = {
+        /* Threads of OpenMP spin while they wait, at the cost of everybody else in a container. */
+        { "OMP_WAIT_POLICY", "passive" },
+        { "OMP_NUM_THREADS", threads },           /* of MXNet; others are told in their own ways */
+        { "MXNET_CPU_WORKER_NTHREADS", threads }, /* likewise */
+        { "MXNET_SUBGRAPH_VERBOSE", "0" },
+        { "TF_CPP_MIN_LOG_LEVEL", "2" }, /* errors only */
+    };
+
+    (void)snprintf(threads, sizeof(threads), "%u", cpus);
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        (void)setenv(rows[i].name, rows[i].value, 0);
+}
+
 static int native_serve_run(struct cli *c, struct err *err)
 {
     struct serving s = { .cli = c, .err = err };
@@ -259,9 +289,7 @@ static int native_serve_run(struct cli *c, struct err *err)
 
     if (r < 0)
         return r;
-    /* Threads of OpenMP, which libraries for trees use, spin while they wait unless told otherwise:
-     * at the cost of everybody else in a container. No other thread reads the environment yet. */
-    (void)setenv("OMP_WAIT_POLICY", "passive", 0);
+    native_serve_environment(s.o.cpus);
     r = loop_new(&s.loop, err);
     if (r < 0)
         return r;
@@ -270,7 +298,7 @@ static int native_serve_run(struct cli *c, struct err *err)
         end_with_a_stuck_thread(c, r, err);
     if (r == -ECANCELED && loop_signal(s.loop))
         r = 0;
-    if (r == -ETIMEDOUT) /* of a request, or of the model: no cluster was out of reach */
+    if (r == -ETIMEDOUT || r == -EBADMSG) /* of the model: nothing of a cluster, and no registry */
         r = -EIO;
     loop_free(s.loop);
     return r;
@@ -287,10 +315,14 @@ static const struct cli_section sections[] = {
                  "Python\tDIR/model.py with load(dir) and predict(inputs), in worker processes.\n"
                  "ONNX\tNAME.onnx or DIR/model.onnx, by ONNX Runtime.\n"
                  "XGBoost\tNAME.json, NAME.ubj, NAME.bst or DIR/model.json …, by XGBoost.\n"
-                 "LightGBM\tNAME.txt or DIR/model.txt, by LightGBM." },
+                 "LightGBM\tNAME.txt or DIR/model.txt, by LightGBM.\n"
+                 "TensorFlow\tDIR with saved_model.pb, a SavedModel, by TensorFlow.\n"
+                 "MXNet\tNAME-symbol.json with NAME-0000.params beside it, by MXNet." },
     { "ENVIRONMENT", "ONNXRUNTIME_LIBRARY_PATH\tlibonnxruntime.so, or the directory that has it.\n"
                      "XGBOOST_LIBRARY_PATH\tlibxgboost.so, likewise.\n"
-                     "LIGHTGBM_LIBRARY_PATH\tlib_lightgbm.so, likewise." },
+                     "LIGHTGBM_LIBRARY_PATH\tlib_lightgbm.so, likewise.\n"
+                     "TENSORFLOW_LIBRARY_PATH\tlibtensorflow_cc.so.2, likewise.\n"
+                     "MXNET_LIBRARY_PATH\tlibmxnet.so, likewise." },
     { "EXIT STATUS",
       "0\tIt got SIGTERM or SIGINT and has answered what was in flight.\n"
       "1\tThe library or the model could not be loaded, a warm-up request failed, or requests "

@@ -57,8 +57,9 @@ static const struct runtime {
     int (*find)(struct deploying *d, struct err *err); /* where it is no library; NULL: nothing */
 } runtimes[] = {
     { "python", NULL, find_handler_python }, { "command", NULL, NULL },
-    { "onnx", &find_onnxruntime },           { "xgboost", &find_xgboost },
-    { "lightgbm", &find_lightgbm },
+    { "onnx", &find_onnxruntime, NULL },     { "tensorflow", &find_tensorflow, NULL },
+    { "mxnet", &find_mxnet, NULL },          { "xgboost", &find_xgboost, NULL },
+    { "lightgbm", &find_lightgbm, NULL },
 };
 
 static int find_format(struct deploying *d, struct err *err)

@@ -76,7 +76,7 @@ static size_t count_next(const struct batcher *b, int64_t *ret_rows)
         return 1;
     for (q = q->next; q; q = q->next, n++) {
         if (q->own_rows < 0 || q->own_rows > b->o.rows_max - *ret_rows ||
-            !batch_alike(&b->first->in, &q->in))
+            q->model != b->first->model || !batch_alike(&b->first->in, &q->in))
             break;
         *ret_rows += q->own_rows;
     }
@@ -126,7 +126,7 @@ static struct batch *batch_new(struct batcher *of, size_t n, int64_t rows)
     *b = (struct batch){ .task = { .run = batch_run, .done = batch_done },
                          .of = of,
                          .ops = of->o.ops,
-                         .model = of->o.model,
+                         .model = of->first->model ? of->first->model : of->o.model,
                          .rows = rows > 0 ? rows : 1,
                          .refs = 1 };
     b->v = calloc(n, sizeof(struct batch_request *));
@@ -286,7 +286,7 @@ int batcher_run(struct batcher *b, struct batch_request *q, int64_t deadline, st
             "would be over",
             b->waiting);
     q->since_ns = batcher_now_ns();
-    q->own_rows = b->joins ? batch_rows(b->o.signature, &q->in) : -1;
+    q->own_rows = b->joins ? batch_rows(q->signature ? q->signature : b->o.signature, &q->in) : -1;
     queue_add(b, q);
     (void)uv_prepare_start(&b->turn, on_turn);
     while (r == 0 && q->state != BATCH_ENDED)

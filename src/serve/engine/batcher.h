@@ -22,8 +22,10 @@ enum batch_state { BATCH_NEW, BATCH_WAITING, BATCH_RUNNING, BATCH_ENDED };
 /* Part of something larger. Whoever makes it has one reference; a run has one more, so that its
  * memory stays for as long as the backend may look at it. */
 struct batch_request {
-    struct tensors in;  /* the signature's inputs in its order; owned */
-    struct tensors out; /* valid until the last reference is gone; owned */
+    struct tensors in;                 /* the signature's inputs in its order; owned */
+    struct tensors out;                /* valid until the last reference is gone; owned */
+    void *model;                       /* instead of the batcher's: of another signature; NULL */
+    const struct signature *signature; /* that one; NULL */
     int result;
     struct err err;
     int64_t waited_ns, run_ns;             /* in the queue, and in the model */

@@ -82,6 +82,7 @@ struct asked {
     struct world *w;
     int32_t value;
     int64_t empty;       /* so many rows without anything in them; 0: one with the value */
+    struct gate *other;  /* the handle of another signature */
     int64_t deadline_ms; /* 0: never */
     int result;
     bool answered;
@@ -104,6 +105,7 @@ static int ask(void *arg, struct err *err)
 
     (void)err;
     batch_request_init(&a->q, asked_free);
+    a->q.model = a->other;
     assert_int_equal(tensors_add(&a->q.in, &t, NULL), 0);
     assert_int_equal(tensor_init(t, "x", TENSOR_INT32, dims, 2, NULL), 0);
     assert_int_equal(tensor_alloc(t, &to, NULL), 0);
@@ -187,6 +189,31 @@ static int a_bad_request_spoils_no_other(void *arg)
     for (int i = 0; i < 4; i++)
         assert_int_equal(a[i].result, values[i] < 0 ? -EINVAL : 0);
     assert_int_equal(a[3].answer, 8);
+    return 0;
+}
+
+static int signatures_are_not_joined_with_each_other(void *arg)
+{
+    struct world *w = arg;
+    struct asked a[5] = { 0 };
+    struct gate other;
+
+    gate_init(&other, true);
+    a[2].other = &other;
+    for (int i = 0; i < 5; i++) {
+        start(w, &a[i], i);
+        if (i == 0)
+            turn_until(w, one_inside);
+    }
+    while (batcher_waiting(w->batcher) < 4)
+        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    gate_set(&w->gate, true);
+    assert_int_equal(group_wait(&w->fibers, NULL), 0);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(a[i].answer, 2 * i);
+    assert_int_equal(atomic_load(&other.runs), 1);
+    assert_int_equal(other.rows[0], 1);
+    assert_int_equal(atomic_load(&w->gate.runs), 3); /* what was before it, and what came after */
     return 0;
 }
 
@@ -387,6 +414,7 @@ static void check(int (*fn)(void *w), int64_t delay_ms)
     }
 CLAIM(requests_that_wait_go_together, 0)
 CLAIM(a_bad_request_spoils_no_other, 0)
+CLAIM(signatures_are_not_joined_with_each_other, 0)
 CLAIM(outputs_that_are_not_rows_end_the_joining, 0)
 CLAIM(a_full_queue_refuses, 0)
 CLAIM(a_thread_without_work_makes_room_in_the_queue, 0)
@@ -400,6 +428,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_requests_that_wait_go_together),
         cmocka_unit_test(test_a_bad_request_spoils_no_other),
+        cmocka_unit_test(test_signatures_are_not_joined_with_each_other),
         cmocka_unit_test(test_outputs_that_are_not_rows_end_the_joining),
         cmocka_unit_test(test_a_full_queue_refuses),
         cmocka_unit_test(test_a_thread_without_work_makes_room_in_the_queue),

@@ -52,42 +52,12 @@ struct loading {
     int result;
 };
 
-/* Runs of the model at a time. */
-static unsigned server_runs(const struct server *s)
-{
-    const struct server_options *o = s->o;
-
-    if (!s->source.ops->workers)
-        return o->instances;
-    return o->workers ? o->workers : o->cpus;
-}
-
 /* In a thread of the pool: the loop goes on answering. */
 static int load_model(void *arg)
 {
     struct loading *g = arg;
-    struct server *s = g->server;
-    const struct server_options *o = s->o;
-    const struct backend_ops *ops = s->source.ops;
-    unsigned runs = server_runs(s);
-    struct backend_load load = { .path = s->source.path,
-                                 .device = o->device,
-                                 .workers = runs,
-                                 .memory_max = o->memory_max,
-                                 .run_ms = o->run_ms };
-    int r;
 
-    /* So many threads compute as there are processors, however many runs there are at a time: each
-     * run brings a thread of its own, and the rest are shared, or divided among processes. */
-    load.threads = o->cpus > runs ? o->cpus - runs + 1 : 1;
-    if (ops->workers)
-        load.threads = o->cpus > runs ? o->cpus / runs : 1;
-    r = o->find(o->user, ops, &s->library_path, &g->err);
-    if (r == 0)
-        r = ops->open(s->library_path, &s->library, &g->library_version, &g->err);
-    if (r == 0)
-        r = ops->load(s->library, &load, &s->model, &g->err);
-    return r < 0 ? r : ops->signature(s->model, &s->signature, &g->err);
+    return server_load_model(g->server, &g->library_version, &g->err);
 }
 
 static void load_fiber(void *arg)
@@ -99,13 +69,21 @@ static void load_fiber(void *arg)
     cond_wake_all(&g->ended);
 }
 
+int server_load_late(const struct server *s, const char *what, struct err *err)
+{
+    return err_set(err, -ETIMEDOUT, "the model '%s' %s within %lld ms (--load-timeout)",
+                   s->source.path, what, (long long)s->o->load_ms);
+}
+
 /* -ECANCELED: the thread that loads is still at it. */
 static int server_load(struct server *s, struct loading *g, struct err *err)
 {
     int r = fiber_start(s->loop, load_fiber, g, NULL, err);
 
     while (r == 0 && !g->done)
-        r = cond_wait(s->loop, &g->ended, LOOP_NEVER);
+        r = cond_wait(s->loop, &g->ended, s->load_deadline);
+    if (r == -ETIMEDOUT)
+        return server_load_late(s, "was not loaded", err);
     if (r < 0)
         return r;
     s->library_version = g->library_version;
@@ -128,8 +106,8 @@ static void server_publish(struct server *s, enum model_state state)
         .labels_n = o->labels ? o->labels->n : 0,
         .platform = s->source.ops->platform,
         .state = state,
-        .signatures = &s->signature,
-        .signatures_n = state == MODEL_AVAILABLE,
+        .signatures = s->signatures,
+        .signatures_n = state == MODEL_AVAILABLE ? s->signatures_n : 0,
         .user = s,
     };
     s->served.models = &s->served_model;
@@ -149,8 +127,8 @@ static int server_prepare(struct server *s, size_t *ret_warmed, struct err *err)
     const struct server_options *o = s->o;
     const struct batcher_options b = { .loop = s->loop,
                                        .ops = s->source.ops,
-                                       .model = s->model,
-                                       .signature = &s->signature,
+                                       .model = s->handles[0],
+                                       .signature = &s->signatures[0],
                                        .threads = server_runs(s),
                                        .rows_max = o->rows_max,
                                        .delay_ms = o->delay_ms,
@@ -233,9 +211,7 @@ static void server_done(struct server *s)
     s->grpc = grpc_server_free(s->grpc);
     fiber_shield(s->loop, false);
     s->batcher = batcher_free(s->batcher);
-    if (s->source.ops)
-        s->source.ops->unload(s->model);
-    signature_done(&s->signature);
+    server_unload_model(s);
     model_source_done(&s->source);
     free(s->library_path);
     metrics_done(&s->metrics);
@@ -287,6 +263,7 @@ static int server_live(struct server *s, struct loading *g, bool *ret_stuck, str
     if (r < 0)
         return r;
     if (s->o->model) {
+        s->load_deadline = loop_in(s->loop, s->o->load_ms);
         r = server_load(s, g, err);
         *ret_stuck = !g->done;
         if (r == 0)

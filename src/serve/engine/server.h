@@ -27,6 +27,7 @@ struct server_options {
     const char *name;           /* instead of the model's own; NULL */
     int64_t version;            /* likewise; 0 */
     const struct strs *labels;  /* aliases of the version */
+    const struct strs *shapes;  /* see struct backend_load; NULL */
     const char *host;           /* numeric */
     unsigned port;              /* 0: any */
     bool late;                  /* it listens when it is ready, and not before */
@@ -36,6 +37,7 @@ struct server_options {
     int64_t run_ms;             /* for one run of a handler */
     int64_t rows_max, delay_ms; /* of batches */
     size_t queue_max;           /* requests that wait */
+    int64_t load_ms;            /* for loading and warming up */
     int64_t deadline_ms;        /* of a request, from its head on */
     int64_t grace_ms;           /* for draining */
     int64_t header_ms, body_ms, idle_ms; /* of slow clients */

@@ -22,8 +22,12 @@ struct server {
     char *library_path;
     void *library, *model;
     const char *library_version;
-    struct signature signature;
+    struct signature *signatures; /* the first is the default */
+    void **handles;               /* theirs, of the backend */
+    size_t signatures_n;
     struct batcher *batcher;
+
+    int64_t load_deadline;
 
     struct served served;
     struct served_model served_model;
@@ -45,6 +49,14 @@ struct server_request *server_request_new(struct server *s, uint64_t body_max);
 /* Counts `n` more bytes to it; -EAGAIN when the server has no room for them. */
 int server_request_charge(struct server_request *q, uint64_t n);
 
+unsigned server_runs(const struct server *s); /* runs of the model at a time */
+/* Opens the library, loads the model and reads what it takes and gives. In a thread of the pool;
+ * the loop goes on. *ret_version is the library's. */
+int server_load_model(struct server *s, const char **ret_version, struct err *err);
+void server_unload_model(struct server *s);
+/* Makes a request one for the signature that the exchange has found. */
+void server_request_aim(struct server_request *q, const struct exchange *x);
+
 /* Runs the model on x->inputs and finishes the exchange, or fails it. Fibers only. */
 void server_run_model(struct server_request *q, struct exchange *x, int64_t deadline);
 int server_status_of(enum exchange_code code);     /* of HTTP, for counting what was not HTTP */
@@ -62,6 +74,9 @@ int server_grpc_new(struct server *s, struct grpc_server **ret, struct err *err)
 int server_handle(void *user, struct http_call *c, struct err *err);
 /* Pages of the server's own. True: it was answered, with the status in *ret_status. */
 bool server_page(struct server *s, struct http_call *c, int *ret_status, int *ret, struct err *err);
+
+/* -ETIMEDOUT with "the model 'x' WHAT within 600000 ms". */
+int server_load_late(const struct server *s, const char *what, struct err *err);
 
 /* Runs the requests that are stored with the model; their number in *ret. */
 int server_warm_up(struct server *s, size_t *ret, struct err *err);

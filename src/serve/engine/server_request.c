@@ -184,6 +184,7 @@ void server_run_model(struct server_request *q, struct exchange *x, int64_t dead
     struct err err = ERR_INIT;
     int r;
 
+    server_request_aim(q, x);
     q->q.in = x->inputs; /* the run may need them for longer than the exchange */
     x->inputs = (struct tensors){ 0 };
     charge_tensors(q, &q->q.in);
