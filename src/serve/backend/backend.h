@@ -20,6 +20,9 @@ struct backend_ops {
      * "model.onnx". A file by itself has one of these endings. */
     const char *const *files;
     const char *says; /* for a hint: "ONNX (model.onnx)" */
+    /* On the processor run() waits for nothing else: neither another process nor a file. What is
+     * known to be short may then run on the thread that answers requests. */
+    bool computes;
     /* Whether a file that begins with these bytes may be one; NULL: its name is enough. */
     bool (*begins)(const uint8_t *p, size_t n);
     /* *ret_version is the library's. -EOPNOTSUPP when the library is not there or is none. */

@@ -284,6 +284,7 @@ const struct backend_ops backend_lightgbm = {
     .format = "lightgbm",
     .files = lgb_files,
     .says = "LightGBM (model.txt)",
+    .computes = true,
     .begins = lgb_begins,
     .open = lgb_open,
     .load = lgb_load,

@@ -409,6 +409,7 @@ const struct backend_ops backend_onnxruntime = {
     .format = "onnx",
     .files = ort_files,
     .says = "ONNX (model.onnx)",
+    .computes = true,
     .open = ort_open,
     .load = ort_load,
     .signature = ort_signature,

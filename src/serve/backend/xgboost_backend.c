@@ -274,6 +274,7 @@ const struct backend_ops backend_xgboost = {
     .format = "xgboost",
     .files = xgb_files,
     .says = "XGBoost (model.json, model.ubj, model.bst)",
+    .computes = true,
     .begins = xgb_begins,
     .open = xgb_open,
     .load = xgb_load,
