@@ -4,6 +4,7 @@
 #include "serve/engine/batcher.h"
 #include "base/array.h"
 #include "serve/engine/batch.h"
+#include "serve/engine/short_runs.h"
 
 #include <string.h>
 #include <uv.h>
@@ -14,6 +15,7 @@ struct batcher {
     struct batch_request *first, *last;
     size_t waiting;
     double request_ns; /* what one took of a thread lately */
+    struct short_runs runs;
     bool joins;
     uv_prepare_t turn; /* active while something waits */
     uv_timer_t delay;
@@ -100,6 +102,7 @@ static void learn(struct batcher *of, const struct batch *b)
     double ns = (double)(b->ended_ns - b->began_ns) / (double)b->n;
 
     of->request_ns += of->request_ns > 0 ? (ns - of->request_ns) / 8 : ns;
+    short_runs_add(&of->runs, b->bytes, b->ended_ns - b->began_ns);
 }
 
 static void batch_done(struct runner_task *t)
@@ -111,7 +114,7 @@ static void batch_done(struct runner_task *t)
     if (b->apart)
         of->joins = false;
     if (of->o.on_batch)
-        of->o.on_batch(of->o.user, b->rows, b->ended_ns - b->began_ns);
+        of->o.on_batch(of->o.user, b->rows, b->ended_ns - b->began_ns, b->here);
     for (size_t i = 0; i < b->n; i++)
         request_ended(b, b->v[i]);
     (void)batch_unref(b);
@@ -146,6 +149,25 @@ static void fail_first(struct batcher *b)
     cond_wake_all(&q->ended);
 }
 
+static uint64_t input_bytes(const struct batch_request *q)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < q->in.n; i++)
+        n += q->in.v[i].size;
+    return n;
+}
+
+/* On the loop's thread, and on its own stack: that of a fiber would be too small for a library.
+ * Only when nobody else has to wait for it, unless there is but one processor, where threads would
+ * take turns anyhow. */
+static bool runs_here(const struct batcher *of, const struct batch *b)
+{
+    return of->o.here != BATCHER_THREADS && runner_busy(of->runner) == 0 &&
+           (of->o.here == BATCHER_HERE || (b->n == 1 && !of->first)) &&
+           short_runs_expected(&of->runs, b->bytes);
+}
+
 static void start_batch(struct batcher *of)
 {
     int64_t rows = 0;
@@ -165,8 +187,15 @@ static void start_batch(struct batcher *of)
         b->refs += n > 1;
         q->of = n > 1 ? b : NULL;
         b->v[b->n] = q;
+        b->bytes += input_bytes(q);
     }
-    runner_start(of->runner, &b->task);
+    if (!runs_here(of, b)) {
+        runner_start(of->runner, &b->task);
+        return;
+    }
+    b->here = true;
+    batch_run(&b->task);
+    batch_done(&b->task);
 }
 
 /* ---- when ---- */

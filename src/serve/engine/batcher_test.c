@@ -13,13 +13,15 @@ struct gate {
     pthread_cond_t changed;
     bool open;
     atomic_uint runs, inside;
+    atomic_uint on_loop; /* runs on the loop's thread */
+    pthread_t loop;
     int64_t rows[64]; /* of each run */
     bool odd;         /* gives one row too many when there is more than one request */
 };
 
 static void gate_init(struct gate *g, bool open)
 {
-    *g = (struct gate){ .open = open };
+    *g = (struct gate){ .open = open, .loop = pthread_self() };
     pthread_mutex_init(&g->lock, NULL);
     pthread_cond_init(&g->changed, NULL);
 }
@@ -53,11 +55,12 @@ static int gate_run(void *model, const struct tensors *in, struct tensors *ret, 
 
     test_spare_thread();
     atomic_fetch_add(&g->inside, 1);
+    atomic_fetch_add(&g->on_loop, pthread_equal(pthread_self(), g->loop) != 0);
     pthread_mutex_lock(&g->lock);
     while (!g->open)
         pthread_cond_wait(&g->changed, &g->lock);
     pthread_mutex_unlock(&g->lock);
-    g->rows[atomic_fetch_add(&g->runs, 1)] = x->dims[0];
+    g->rows[atomic_fetch_add(&g->runs, 1) % COUNT_OF(g->rows)] = x->dims[0];
     if (x->count == 0)
         return err_set(err, -EINVAL, "nothing");
     for (int64_t i = 0; i < x->dims[0]; i++)
@@ -320,6 +323,51 @@ static int a_deadline_ends_the_wait_and_not_the_run(void *arg)
     return 0;
 }
 
+static void ask_together(struct world *w, int n)
+{
+    struct asked a[4] = { 0 };
+
+    for (int i = 0; i < n; i++)
+        start(w, &a[i], i);
+    assert_int_equal(group_wait(&w->fibers, NULL), 0);
+    for (int i = 0; i < n; i++)
+        assert_int_equal(a[i].answer, 2 * i);
+}
+
+/* A busy machine may make any run long: so the claim is that it happens, not after how many. */
+static int short_runs_come_to_the_loop(void *arg)
+{
+    struct world *w = arg;
+
+    gate_set(&w->gate, true);
+    while (atomic_load(&w->gate.on_loop) == 0)
+        ask_together(w, 1);
+    assert_true(atomic_load(&w->gate.runs) > 32);
+    return 0;
+}
+
+static int where_others_wait_the_loop_runs_nothing(void *arg)
+{
+    struct world *w = arg;
+
+    gate_set(&w->gate, true);
+    for (int i = 0; i < 200; i++)
+        ask_together(w, 2);
+    assert_int_equal(atomic_load(&w->gate.on_loop), 0);
+    return 0;
+}
+
+static int one_processor_runs_all_that_is_short_on_the_loop(void *arg)
+{
+    struct world *w = arg;
+
+    gate_set(&w->gate, true);
+    while (atomic_load(&w->gate.on_loop) == 0)
+        ask_together(w, 4);
+    assert_int_equal(w->gate.rows[0], 4);
+    return 0;
+}
+
 static int a_delay_gathers_and_is_not_waited_for_by_a_full_batch(void *arg)
 {
     struct world *w = arg;
@@ -344,6 +392,7 @@ struct claim {
     struct world w;
     int (*fn)(void *w);
     int64_t delay_ms;
+    enum batcher_where here;
 };
 
 static int run_claim(void *arg)
@@ -359,6 +408,7 @@ static int run_claim(void *arg)
                                        .model = &c->w.gate,
                                        .signature = &s,
                                        .threads = 1,
+                                       .here = c->here,
                                        .rows_max = 4,
                                        .delay_ms = c->delay_ms,
                                        .waiting_max = 8 };
@@ -369,9 +419,9 @@ static int run_claim(void *arg)
     return 0;
 }
 
-static void check(int (*fn)(void *w), int64_t delay_ms)
+static void check(int (*fn)(void *w), int64_t delay_ms, enum batcher_where here)
 {
-    struct claim c = { .fn = fn, .delay_ms = delay_ms };
+    struct claim c = { .fn = fn, .delay_ms = delay_ms, .here = here };
 
     gate_init(&c.w.gate, false);
     assert_int_equal(loop_new(&c.w.loop, NULL), 0);
@@ -379,21 +429,24 @@ static void check(int (*fn)(void *w), int64_t delay_ms)
     loop_free(c.w.loop);
 }
 
-#define CLAIM(name, delay)                                                                         \
+#define CLAIM(name, delay, here)                                                                   \
     static void test_##name(void **state)                                                          \
     {                                                                                              \
         (void)state;                                                                               \
-        check(name, delay);                                                                        \
+        check(name, delay, here);                                                                  \
     }
-CLAIM(requests_that_wait_go_together, 0)
-CLAIM(a_bad_request_spoils_no_other, 0)
-CLAIM(outputs_that_are_not_rows_end_the_joining, 0)
-CLAIM(a_full_queue_refuses, 0)
-CLAIM(a_thread_without_work_makes_room_in_the_queue, 0)
-CLAIM(who_would_wait_too_long_is_refused_at_once, 0)
-CLAIM(rows_that_cannot_be_added_up_are_not_joined, 0)
-CLAIM(a_deadline_ends_the_wait_and_not_the_run, 0)
-CLAIM(a_delay_gathers_and_is_not_waited_for_by_a_full_batch, 60000)
+CLAIM(requests_that_wait_go_together, 0, BATCHER_THREADS)
+CLAIM(a_bad_request_spoils_no_other, 0, BATCHER_THREADS)
+CLAIM(outputs_that_are_not_rows_end_the_joining, 0, BATCHER_THREADS)
+CLAIM(a_full_queue_refuses, 0, BATCHER_THREADS)
+CLAIM(a_thread_without_work_makes_room_in_the_queue, 0, BATCHER_THREADS)
+CLAIM(who_would_wait_too_long_is_refused_at_once, 0, BATCHER_THREADS)
+CLAIM(rows_that_cannot_be_added_up_are_not_joined, 0, BATCHER_THREADS)
+CLAIM(a_deadline_ends_the_wait_and_not_the_run, 0, BATCHER_THREADS)
+CLAIM(a_delay_gathers_and_is_not_waited_for_by_a_full_batch, 60000, BATCHER_THREADS)
+CLAIM(short_runs_come_to_the_loop, 0, BATCHER_HERE_ALONE)
+CLAIM(where_others_wait_the_loop_runs_nothing, 0, BATCHER_HERE_ALONE)
+CLAIM(one_processor_runs_all_that_is_short_on_the_loop, 0, BATCHER_HERE)
 
 int main(void)
 {
@@ -407,6 +460,9 @@ int main(void)
         cmocka_unit_test(test_rows_that_cannot_be_added_up_are_not_joined),
         cmocka_unit_test(test_a_deadline_ends_the_wait_and_not_the_run),
         cmocka_unit_test(test_a_delay_gathers_and_is_not_waited_for_by_a_full_batch),
+        cmocka_unit_test(test_short_runs_come_to_the_loop),
+        cmocka_unit_test(test_where_others_wait_the_loop_runs_nothing),
+        cmocka_unit_test(test_one_processor_runs_all_that_is_short_on_the_loop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

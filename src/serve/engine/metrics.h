@@ -35,6 +35,7 @@ struct metrics {
     struct metrics_answers *answers;
     size_t answers_n;
     struct metrics_histogram request, queue, run, rows;
+    uint64_t here;      /* runs on the loop's thread */
     uint64_t abandoned; /* runs whose request had given up */
     int64_t started;    /* seconds since 1970 */
 };

@@ -6,10 +6,13 @@
 #include "loop/work.h"
 #include "serve/engine/server_private.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <uv.h>
 
+#define STACK_MIN ((rlim_t)8 * MIB)
 #define LAST_MS 250 /* in which a connection may still ask a last request */
 
 /* ---- listening ---- */
@@ -119,12 +122,27 @@ static void server_publish(struct server *s, enum model_state state)
     s->served.models_n = 1;
 }
 
-static void server_on_batch(void *user, int64_t rows, int64_t ns)
+static void server_on_batch(void *user, int64_t rows, int64_t ns, bool here)
 {
     struct server *s = user;
 
+    s->metrics.here += here;
     metrics_count(&s->metrics.rows, (double)rows);
     metrics_count(&s->metrics.run, (double)ns / 1e9);
+}
+
+/* The libraries expect a usual stack. What waits for a device is no short run, however short. */
+static enum batcher_where server_where(const struct server *s)
+{
+    struct rlimit stack;
+    cpu_set_t set;
+
+    if (!s->source.ops->computes || strcmp(s->o->device, "cpu") != 0 ||
+        getrlimit(RLIMIT_STACK, &stack) < 0 || stack.rlim_cur < STACK_MIN)
+        return BATCHER_THREADS;
+    if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) == 1)
+        return BATCHER_HERE;
+    return BATCHER_HERE_ALONE;
 }
 
 static int server_prepare(struct server *s, size_t *ret_warmed, struct err *err)
@@ -135,6 +153,7 @@ static int server_prepare(struct server *s, size_t *ret_warmed, struct err *err)
                                        .model = s->model,
                                        .signature = &s->signature,
                                        .threads = o->instances,
+                                       .here = server_where(s),
                                        .rows_max = o->rows_max,
                                        .delay_ms = o->delay_ms,
                                        .waiting_max = o->queue_max,
