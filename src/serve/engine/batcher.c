@@ -168,7 +168,8 @@ static bool runs_here(const struct batcher *of, const struct batch *b)
            short_runs_expected(&of->runs, b->bytes);
 }
 
-static void start_batch(struct batcher *of)
+/* True: it has run already. */
+static bool start_batch(struct batcher *of)
 {
     int64_t rows = 0;
     size_t n = count_next(of, &rows);
@@ -176,7 +177,7 @@ static void start_batch(struct batcher *of)
 
     if (!b) {
         fail_first(of);
-        return;
+        return false;
     }
     for (b->n = 0; b->n < n; b->n++) {
         struct batch_request *q = of->first;
@@ -191,11 +192,12 @@ static void start_batch(struct batcher *of)
     }
     if (!runs_here(of, b)) {
         runner_start(of->runner, &b->task);
-        return;
+        return false;
     }
     b->here = true;
     batch_run(&b->task);
     batch_done(&b->task);
+    return true;
 }
 
 /* ---- when ---- */
@@ -219,22 +221,34 @@ static void on_delay(uv_timer_t *t)
     (void)t;
 }
 
+static void turn_in(struct batcher *b, int64_t ms)
+{
+    uv_update_time(loop_uv(b->o.loop));
+    (void)uv_timer_start(&b->delay, on_delay, (uint64_t)ms, 0);
+}
+
 static void on_turn(uv_prepare_t *h)
 {
     struct batcher *b = h->data;
+    bool here = false;
 
     while (b->first && runner_idle(b->runner) > 0) {
         int64_t ms = wait_for_others(b);
 
         if (ms > 0) {
-            uv_update_time(loop_uv(b->o.loop));
-            (void)uv_timer_start(&b->delay, on_delay, (uint64_t)ms, 0);
-            return;
+            turn_in(b, ms);
+            break;
         }
-        start_batch(b);
+        here |= start_batch(b);
     }
+    if (here) /* what was run is answered at once: a poll would only delay it */
+        loop_run_ready(b->o.loop);
+    if (!b->runner) /* one of them was the server's end */
+        return;
     if (!b->first)
         (void)uv_prepare_stop(h);
+    else if (here && runner_idle(b->runner) > 0 && !uv_is_active((uv_handle_t *)&b->delay))
+        turn_in(b, 0); /* who was answered has asked again */
 }
 
 /* ---- the interface ---- */
