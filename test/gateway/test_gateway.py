@@ -58,6 +58,22 @@ def test_a_replica_gets_its_first_request_when_it_is_ready(tmp_path):
         until(lambda: json.loads(request(g.port)[2])["replica"] == "b", "b is asked")
 
 
+def test_connections_to_replicas_are_used_again(tmp_path):
+    a = Replica("a")
+    with running(g := one_model(tmp_path, a), a):
+        g.await_ready("a")
+        used = {json.loads(request(g.port)[2])["connection"] for _ in range(50)}
+        assert len(used) <= 4  # one for each thread, and what a busy machine takes
+
+
+def test_where_nothing_is_sent_again_each_request_has_its_connection(tmp_path):
+    a = Replica("a")
+    with running(g := one_model(tmp_path, a, retry=False), a):
+        g.await_ready("a")
+        used = [json.loads(request(g.port)[2])["connection"] for _ in range(10)]
+        assert len(set(used)) == 10
+
+
 def test_status_counts_what_went_through(tmp_path):
     a = Replica("a")
     with running(g := one_model(tmp_path, a), a):
@@ -319,6 +335,8 @@ def test_a_bad_version_goes_back(tmp_path, name, delay, why):
             canary = await away(lambda: until(
                 lambda: (c := g.status()["models"][0]["canary"])["state"] == "returned" and c,
                 "the canary is taken back"))
+            await away(g.await_settled)
+            await load.pass_requests(20)  # those that it had already
             load.failures.clear()
             await load.pass_requests(50)
         assert not load.failures and not load.wrong

@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <openssl/evp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -269,12 +270,21 @@ static int apply_launch(struct gateway *g, const struct haproxy_conf *c,
     return r < 0 ? r : haproxy_start(&o, &ret->haproxy, err);
 }
 
+static unsigned apply_processors(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof(set), &set) < 0 ? 2 : (unsigned)CPU_COUNT(&set);
+}
+
 int gateway_launch(struct gateway *g, const struct gateway_spec *spec,
                    const struct gateway_route *routes, const struct gateway_secrets *secrets,
                    struct gateway_process *ret, struct err *err)
 {
     AUTO_FREE char *socket = NULL;
-    struct haproxy_conf c = { .spec = spec, .up = apply_is_up, .user = g };
+    struct haproxy_conf c = {
+        .spec = spec, .processors = apply_processors(), .up = apply_is_up, .user = g
+    };
     int r;
 
     *ret = (struct gateway_process){ .dir = str_printf("%s/g%u", g->o.dir, ++g->generation) };
@@ -293,7 +303,11 @@ int gateway_launch(struct gateway *g, const struct gateway_spec *spec,
 static int apply_core(const struct gateway_spec *spec, const struct gateway_secrets *secrets,
                       struct buf *out, struct err *err)
 {
-    struct haproxy_conf c = { .spec = spec, .dir = "/", .socket = "/", .up = apply_none_up };
+    struct haproxy_conf c = { .spec = spec,
+                              .dir = "/",
+                              .socket = "/",
+                              .processors = apply_processors(),
+                              .up = apply_none_up };
     int r;
 
     c.keys = secrets->keys.len > 0;

@@ -246,7 +246,6 @@ int gateway_spec_parse(const char *what, const void *p, size_t n, struct gateway
     s->timeout_ms = s->drain_ms = 60000;
     s->queue_ms = 1000;
     s->connections = 1024;
-    s->threads = 2;
     (void)str_clean(where, sizeof(where), what);
     r = n > GATEWAY_SPEC_BYTES ? err_set(err, -E2BIG, "%s is too large", where)
                                : json_parse(where, p, n, &v, err);

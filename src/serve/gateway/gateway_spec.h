@@ -65,7 +65,8 @@ struct gateway_spec {
     char *certificate, *private_key; /* PEM files; NULL: no TLS */
     uint64_t body_max;
     int64_t timeout_ms, queue_ms, drain_ms;
-    unsigned connections, threads;
+    unsigned connections;
+    unsigned threads; /* 0: as many as there are processors, two at most */
     struct gateway_model *models;
     size_t n;
 };
