@@ -148,6 +148,46 @@ def test_no_replica_is_503_with_a_sentence(tmp_path):
         assert json.loads(body)["error"] == "No replica of m, version 1, is ready."
 
 
+def test_replicas_are_shown_a_key_that_clients_never_see(tmp_path):
+    clients, replicas = tmp_path / "clients", tmp_path / "replicas"
+    clients.write_text("long-enough-secret-1\n")
+    replicas.write_text("for-replicas-only_1.~+/=\nan-old-one-they-still-take\n")
+    for path in (clients, replicas):
+        path.chmod(0o600)
+    a = Replica("a")
+    g = Gateway(tmp_path, key_file=str(clients), replica_key_file=str(replicas),
+                models=[model([a])]).start()
+
+    def shown(*headers):
+        status, fields, body = request(g.port, headers=[
+            "Authorization: Bearer long-enough-secret-1", *headers])
+        assert status == 200 and "for-replicas" not in str(fields)
+        return json.loads(body)["headers"]["authorization"]
+
+    with running(g, a):
+        g.await_ready("a")
+        assert shown() == "Bearer for-replicas-only_1.~+/="
+        assert request(g.port, headers=["Authorization: Bearer for-replicas-only_1.~+/="])[0] == 401
+        for pid in (g.process.pid, *haproxies(tmp_path)):
+            for name in ("cmdline", "environ"):
+                assert b"for-replicas" not in Path(f"/proc/{pid}/{name}").read_bytes()
+        for path in (tmp_path / "g").rglob("*"):
+            assert path.is_socket() or not path.stat().st_mode & 0o077, path
+        replicas.write_text("another-one-for-replicas\n")
+        g.apply()
+        assert shown("X-Other: 1") == "Bearer another-one-for-replicas"
+        replicas.write_text("a-key-with-a-\"quote\n")
+        g.write()
+        assert "letters, digits" in g.ask(do="apply")["error"]
+        assert shown() == "Bearer another-one-for-replicas"
+        del g.spec["key_file"]
+        replicas.write_text("another-one-for-replicas\n")
+        g.apply()
+        status, _, body = request(g.port, headers=["Authorization: Basic bWU6bWU="])
+        assert status == 200
+        assert json.loads(body)["headers"]["authorization"] == "Bearer another-one-for-replicas"
+
+
 def test_a_key_is_needed_where_there_is_one(tmp_path):
     keys = tmp_path / "keys"
     keys.write_text("# ours\nlong-enough-secret-1\nlong-enough-secret-2\n")

@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 struct args {
-    const char *lib, *device, *host, *name, *access_log, *warmup;
+    const char *lib, *device, *host, *name, *access_log, *warmup, *key_file;
     struct strs labels, cors;
     int64_t version, port, delay, deadline, grace, header, body, idle;
     uint64_t body_max, memory_max;
     unsigned cpus, instances, batch, queue, connections;
-    bool no_model, late;
+    bool no_model, late, threads_only;
 };
 
 #define AT(field) offsetof(struct args, field)
@@ -49,6 +49,9 @@ static const struct cli_opt opts[] = {
       "cpu, cuda or cuda:N", .group = CLI_RESOURCES },
     { "instances",     0, CLI_COUNT, AT(instances),  "1", "N",
       "runs of the model at a time, at most --cpus", .group = CLI_RESOURCES },
+    { "threads-only",  0, CLI_FLAG,  AT(threads_only), NULL, NULL,
+      "never run the model on the thread that answers requests, however short it is",
+      .group = CLI_RESOURCES, .rare = true },
     { "batch",         0, CLI_COUNT, AT(batch),      "1", "ROWS",
       "join waiting requests, up to ROWS rows in all", .group = CLI_RESOURCES },
     { "batch-delay",   0, CLI_MS,    AT(delay),      "0ms", "TIME",
@@ -71,6 +74,8 @@ static const struct cli_opt opts[] = {
       "for a request's body, and for each 64 KB of it more", .group = CLI_FAILURES, .rare = true },
     { "idle-timeout",  0, CLI_MS,    AT(idle),       "60s", "TIME",
       "for a connection without a request", .group = CLI_FAILURES, .rare = true },
+    { "key-file",      0, CLI_TEXT,  AT(key_file),   NULL, "FILE",
+      "clients must send one of the keys in it: Authorization: Bearer KEY", .group = CLI_WHAT },
     { "cors",          0, CLI_LIST,  AT(cors),       NULL, "ORIGIN",
       "an origin whose pages may ask; '*': any", .group = CLI_OUTPUT },
     { "access-log",    0, CLI_TEXT,  AT(access_log), NULL, "FILE",
@@ -186,6 +191,7 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
                                     .device = a->device,
                                     .cpus = cpus,
                                     .instances = a->instances,
+                                    .threads_only = a->threads_only,
                                     .rows_max = a->batch,
                                     .delay_ms = a->delay,
                                     .queue_max = a->queue,
@@ -197,6 +203,7 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
                                     .body_max = a->body_max,
                                     .memory_max = a->memory_max,
                                     .connections_max = a->connections,
+                                    .key_file = a->key_file,
                                     .cors = a->cors.n ? &a->cors : NULL,
                                     .access_log = a->access_log,
                                     .warmup = a->warmup,

@@ -137,7 +137,7 @@ static enum batcher_where server_where(const struct server *s)
     struct rlimit stack;
     cpu_set_t set;
 
-    if (!s->source.ops->computes || strcmp(s->o->device, "cpu") != 0 ||
+    if (s->o->threads_only || !s->source.ops->computes || strcmp(s->o->device, "cpu") != 0 ||
         getrlimit(RLIMIT_STACK, &stack) < 0 || stack.rlim_cur < STACK_MIN)
         return BATCHER_THREADS;
     if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) == 1)
@@ -242,6 +242,7 @@ static void server_done(struct server *s)
     free(s->library_path);
     metrics_done(&s->metrics);
     access_log_close(&s->log);
+    key_set_done(&s->keys);
     free(s);
 }
 
@@ -256,6 +257,8 @@ static int server_open(struct server *s, struct loading *g, struct err *err)
 {
     int r = access_log_open(&s->log, s->o->access_log, err);
 
+    if (r == 0 && s->o->key_file)
+        r = key_set_read(s->o->key_file, &s->keys, err);
     if (r < 0 || !s->o->model)
         return r;
     r = work_run(s->loop, open_source, g);

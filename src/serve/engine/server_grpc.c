@@ -95,6 +95,14 @@ static void account_call(const struct called *d)
     access_log_write(&d->server->log, &line);
 }
 
+static bool may_call(const struct server *s, const struct grpc_call *c)
+{
+    const char *path = grpc_path(c);
+
+    return strcmp(path, OIP "ServerLive") == 0 || strcmp(path, OIP "ServerReady") == 0 ||
+           key_set_shown(&s->keys, grpc_metadata(c, "authorization"));
+}
+
 static int on_call(void *user, struct grpc_call *c, struct err *err)
 {
     struct called d = { .server = user, .call = c, .began_ns = (int64_t)uv_hrtime() };
@@ -105,8 +113,12 @@ static int on_call(void *user, struct grpc_call *c, struct err *err)
         return err_oom(err);
     server_choose_id(d.server, grpc_metadata(c, "x-request-id"), d.id);
     r = grpc_answer_header(c, "x-request-id", d.id, err);
-    if (r == 0)
+    if (r == 0 && may_call(d.server, c)) {
         r = drive_call(&d, err);
+    } else if (r == 0) {
+        d.x.answer.code = EXCHANGE_UNAUTHENTICATED;
+        r = grpc_fail(c, GRPC_UNAUTHENTICATED, SERVER_KEY_WANTED, err);
+    }
     if (r < 0) /* also that nobody waits for it any more, which is no failure of ours */
         d.x.answer.code = (enum exchange_code)grpc_status_of(r);
     account_call(&d);
@@ -130,7 +142,7 @@ int server_grpc_new(struct server *s, struct grpc_server **ret, struct err *err)
         { TFS "ModelService/GetModelStatus", on_call },
         { 0 },
     };
-    static const char *const metadata[] = { "x-request-id", NULL };
+    static const char *const metadata[] = { "x-request-id", "authorization", NULL };
     const struct server_options *o = s->o;
     const struct grpc_options g = { .loop = s->loop,
                                     .methods = methods,

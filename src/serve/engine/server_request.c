@@ -90,10 +90,10 @@ enum exchange_code server_code_of(int r)
 int server_status_of(enum exchange_code code)
 {
     static const int statuses[] = {
-        [EXCHANGE_OK] = 200,           [EXCHANGE_CANCELLED] = 499,     [EXCHANGE_INVALID] = 400,
-        [EXCHANGE_DEADLINE] = 504,     [EXCHANGE_NOT_FOUND] = 404,     [EXCHANGE_EXHAUSTED] = 429,
-        [EXCHANGE_PRECONDITION] = 400, [EXCHANGE_UNIMPLEMENTED] = 501, [EXCHANGE_INTERNAL] = 500,
-        [EXCHANGE_UNAVAILABLE] = 503,
+        [EXCHANGE_OK] = 200,           [EXCHANGE_CANCELLED] = 499,       [EXCHANGE_INVALID] = 400,
+        [EXCHANGE_DEADLINE] = 504,     [EXCHANGE_NOT_FOUND] = 404,       [EXCHANGE_EXHAUSTED] = 429,
+        [EXCHANGE_PRECONDITION] = 400, [EXCHANGE_UNIMPLEMENTED] = 501,   [EXCHANGE_INTERNAL] = 500,
+        [EXCHANGE_UNAVAILABLE] = 503,  [EXCHANGE_UNAUTHENTICATED] = 401,
     };
 
     return code < COUNT_OF(statuses) && statuses[code] ? statuses[code] : 500;
@@ -342,6 +342,26 @@ static int preflight(struct turn *t, struct err *err)
     return r;
 }
 
+/* Whether it lives and is ready may be asked by anybody: by what keeps watch over it. */
+static bool may_ask(const struct turn *t)
+{
+    const char *path = http_path(t->call);
+
+    return strcmp(path, "/v2/health/live") == 0 || strcmp(path, "/v2/health/ready") == 0 ||
+           key_set_shown(&t->server->keys, http_header(t->call, "Authorization"));
+}
+
+static int ask_for_key(struct turn *t, struct err *err)
+{
+    static const char text[] = "{\"error\": \"" SERVER_KEY_WANTED "\"}\n";
+    int r = http_reply_header(t->call, "WWW-Authenticate", "Bearer", err);
+
+    if (r == 0)
+        r = http_reply(t->call, 401, "application/json", text, sizeof(text) - 1, err);
+    account(t, 401);
+    return r;
+}
+
 static int drive(struct turn *t, struct err *err)
 {
     struct http_call *c = t->call;
@@ -378,9 +398,10 @@ int server_handle(void *user, struct http_call *c, struct err *err)
     t.deadline = loop_in(s->loop, s->o->deadline_ms);
     server_choose_id(s, http_header(c, "x-request-id"), t.id);
     r = common_headers(&t, err);
-    if (r == 0)
-        r = strcmp(http_method(c), "OPTIONS") == 0 && http_header(c, "Origin") ? preflight(&t, err)
-                                                                               : drive(&t, err);
+    if (r == 0 && strcmp(http_method(c), "OPTIONS") == 0 && http_header(c, "Origin"))
+        r = preflight(&t, err);
+    else if (r == 0)
+        r = may_ask(&t) ? drive(&t, err) : ask_for_key(&t, err);
     exchange_done(&t.x);
     if (t.q)
         (void)batch_request_unref(&t.q->q);

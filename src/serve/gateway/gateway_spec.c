@@ -220,6 +220,7 @@ static int spec_tls(void *object, const json_t *v, const char *where, struct err
 static const struct spec_key spec_keys[] = {
     { "listen",      SPEC_OTHER, SPEC(host),        true,  0, 0, spec_listen },
     { "key_file",    SPEC_PATH,  SPEC(key_file),    false, 0, 0, NULL },
+    { "replica_key_file", SPEC_PATH, SPEC(replica_key_file), false, 0, 0, NULL },
     { "tls",         SPEC_OTHER, SPEC(certificate), false, 0, 0, spec_tls },
     { "body_max",    SPEC_SIZE,  SPEC(body_max),    false, 1024, 1e15, NULL },
     { "timeout",     SPEC_TIME,  SPEC(timeout_ms),  false, 100, 86400e3, NULL },
@@ -275,6 +276,7 @@ struct gateway_spec *gateway_spec_free(struct gateway_spec *s)
     if (s) {
         free(s->models);
         free(s->key_file);
+        free(s->replica_key_file);
         free(s->certificate);
         free(s->private_key);
     }

@@ -62,6 +62,7 @@ struct gateway_spec {
     char host[GATEWAY_ADDRESS];      /* numeric */
     unsigned port;                   /* 0: any that is free */
     char *key_file;                  /* NULL: no key is needed */
+    char *replica_key_file;          /* what replicas are shown; NULL: nothing */
     char *certificate, *private_key; /* PEM files; NULL: no TLS */
     uint64_t body_max;
     int64_t timeout_ms, queue_ms, drain_ms;

@@ -101,6 +101,15 @@ static int conf_ids(struct buf *out)
                             "    http-after-response set-header X-Request-Id %[var(txn.id)]\n");
 }
 
+/* In place of whatever a client says. */
+static int conf_replica_key(const struct haproxy_conf *c, struct buf *out)
+{
+    return c->replica_key
+               ? buf_printf(out, "    http-request set-header Authorization \"Bearer %s\"\n",
+                            c->replica_key)
+               : 0;
+}
+
 static int conf_key(const struct haproxy_conf *c, struct buf *out)
 {
     if (!c->keys)
@@ -169,6 +178,8 @@ static int conf_frontend(const struct haproxy_conf *c, struct buf *out)
         r = conf_ids(out);
     if (r == 0)
         r = conf_key(c, out);
+    if (r == 0)
+        r = conf_replica_key(c, out);
     if (r == 0)
         r = buf_printf(out, "    http-request deny deny_status 413 if { req.body_size gt %llu }\n",
                        (unsigned long long)c->spec->body_max);

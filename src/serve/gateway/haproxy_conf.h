@@ -21,8 +21,9 @@ struct haproxy_conf {
     const char *dir;    /* absolute; no blanks: haproxy_conf_dir_fits() */
     const char *socket; /* of the run-time API */
     unsigned processors;
-    bool keys; /* DIR/keys has the hashes of the keys that are accepted */
-    bool tls;  /* DIR/tls.pem has certificate and key */
+    const char *replica_key; /* shown to replicas; NULL: none */
+    bool keys;               /* DIR/keys has the hashes of the keys that are accepted */
+    bool tls;                /* DIR/tls.pem has certificate and key */
     /* Is it in service now? Then the new process starts with it; others are added at run time,
      * where they get no request before they are ready. */
     bool (*up)(void *user, const char *backend, const char *address);
