@@ -1,4 +1,5 @@
-/* key_file.c - see key_file.h. */
+/* key_file.c - reads a file of keys, and looks for the one that a client shows among their hashes. See
+ * key_file.h. */
 #include "serve/key_file.h"
 #include "base/array.h"
 

@@ -3,6 +3,7 @@
  * same time leave together, without a delay. See batcher.h. */
 #include "serve/engine/batcher.h"
 #include "base/array.h"
+#include "base/log.h"
 #include "serve/engine/batch.h"
 #include "serve/engine/short_runs.h"
 
@@ -17,10 +18,15 @@ struct batcher {
     double request_ns; /* what one took of a thread lately */
     struct short_runs runs;
     bool joins;
-    uv_prepare_t turn; /* active while something waits */
+    unsigned apart, pause; /* requests to be run by themselves; how many the next time */
+    uv_prepare_t turn;     /* active while something waits */
     uv_timer_t delay;
     unsigned handles; /* that are still open */
 };
+
+/* Requests by themselves, after outputs that could not be taken apart. */
+#define PAUSE_FIRST 1024
+#define PAUSE_MAX (64 * 1024)
 
 static int64_t batcher_now_ns(void)
 {
@@ -105,6 +111,20 @@ static void learn(struct batcher *of, const struct batch *b)
     short_runs_add(&of->runs, b->bytes, b->ended_ns - b->began_ns);
 }
 
+/* Outputs that were not rows may be the model's way, or that of one request: it is tried again
+ * later, and later still. */
+static void stop_joining(struct batcher *of)
+{
+    if (of->apart > 0)
+        return;
+    if (of->pause == 0)
+        log_warn(LOG_MAIN,
+                 "the model's outputs were not one row for each row of its inputs: requests run by "
+                 "themselves for a while");
+    of->pause = of->pause == 0 ? PAUSE_FIRST : of->pause < PAUSE_MAX ? 2 * of->pause : PAUSE_MAX;
+    of->apart = of->pause;
+}
+
 static void batch_done(struct runner_task *t)
 {
     struct batch *b = (struct batch *)t;
@@ -112,7 +132,7 @@ static void batch_done(struct runner_task *t)
 
     learn(of, b);
     if (b->apart)
-        of->joins = false;
+        stop_joining(of);
     if (of->o.on_batch)
         of->o.on_batch(of->o.user, b->rows, b->ended_ns - b->began_ns, b->here);
     for (size_t i = 0; i < b->n; i++)
@@ -305,6 +325,17 @@ static int give_up(struct batcher *b, struct batch_request *q, int code, struct 
     return err_set(err, code, "the server ends");
 }
 
+void batcher_drop(struct batcher *b, struct batch_request *q)
+{
+    if (q->state != BATCH_WAITING)
+        return;
+    queue_remove(b, q);
+    q->state = BATCH_ENDED;
+    q->waited_ns = batcher_now_ns() - q->since_ns;
+    q->result = err_set(&q->err, -ECONNABORTED, "the client has hung up");
+    cond_wake_all(&q->ended);
+}
+
 /* Behind those that wait and one that runs, would it be answered in three quarters of its time? The
  * first in the queue is always let in, so that what is known of the model can change. */
 static bool in_time(const struct batcher *b, int64_t deadline)
@@ -329,7 +360,8 @@ int batcher_run(struct batcher *b, struct batch_request *q, int64_t deadline, st
             "would be over",
             b->waiting);
     q->since_ns = batcher_now_ns();
-    q->own_rows = b->joins ? batch_rows(b->o.signature, &q->in) : -1;
+    q->own_rows = batcher_joins(b) ? batch_rows(b->o.signature, &q->in) : -1;
+    b->apart -= b->apart > 0;
     queue_add(b, q);
     (void)uv_prepare_start(&b->turn, on_turn);
     while (r == 0 && q->state != BATCH_ENDED)
@@ -353,5 +385,5 @@ size_t batcher_running(const struct batcher *b)
 
 bool batcher_joins(const struct batcher *b)
 {
-    return b->joins;
+    return b->joins && b->apart == 0;
 }

@@ -79,7 +79,12 @@ struct batch_request *batch_request_unref(struct batch_request *q);
  * -ETIMEDOUT at the deadline, -ECANCELED; with a sentence. q->in is used up. Fibers only. */
 int batcher_run(struct batcher *b, struct batch_request *q, int64_t deadline, struct err *err);
 
+/* Nobody wants its answer any more: one that still waits is not run, and batcher_run() returns
+ * -ECONNABORTED. Any caller on the loop's thread. */
+void batcher_drop(struct batcher *b, struct batch_request *q);
+
 size_t batcher_waiting(const struct batcher *b); /* requests in the queue */
 size_t batcher_running(const struct batcher *b); /* runs that have not ended */
-/* Can requests be joined at all? */
+/* Are requests joined now? Not when the model does not allow it, or for a while after outputs that
+ * were not by rows. */
 bool batcher_joins(const struct batcher *b);

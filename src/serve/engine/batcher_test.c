@@ -140,9 +140,36 @@ static bool one_inside(struct world *w)
     return atomic_load(&w->gate.inside) > 0;
 }
 
+static void queue_until(struct world *w, size_t n)
+{
+    while (batcher_waiting(w->batcher) < n)
+        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+}
+
 static bool nothing_runs(struct world *w)
 {
     return batcher_running(w->batcher) == 0;
+}
+
+/* The first one is at work when the others come. */
+static void start_behind_one(struct world *w, struct asked *a, int n)
+{
+    for (int i = 0; i < n; i++) {
+        start(w, &a[i], i);
+        if (i == 0)
+            turn_until(w, one_inside);
+    }
+}
+
+static void ask_together(struct world *w, int n)
+{
+    struct asked a[4] = { 0 };
+
+    for (int i = 0; i < n; i++)
+        start(w, &a[i], i);
+    assert_int_equal(group_wait(&w->fibers, NULL), 0);
+    for (int i = 0; i < n; i++)
+        assert_int_equal(a[i].answer, 2 * i);
 }
 
 /* ---- claims, each on a fiber ---- */
@@ -152,13 +179,8 @@ static int requests_that_wait_go_together(void *arg)
     struct world *w = arg;
     struct asked a[6] = { 0 };
 
-    for (int i = 0; i < 6; i++) {
-        start(w, &a[i], i);
-        if (i == 0)
-            turn_until(w, one_inside);
-    }
-    while (batcher_waiting(w->batcher) < 5)
-        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    start_behind_one(w, a, 6);
+    queue_until(w, 5);
     gate_set(&w->gate, true);
     assert_int_equal(group_wait(&w->fibers, NULL), 0);
     for (int i = 0; i < 6; i++) {
@@ -183,8 +205,7 @@ static int a_bad_request_spoils_no_other(void *arg)
         if (i == 0)
             turn_until(w, one_inside);
     }
-    while (batcher_waiting(w->batcher) < 3)
-        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    queue_until(w, 3);
     gate_set(&w->gate, true);
     assert_int_equal(group_wait(&w->fibers, NULL), 0);
     for (int i = 0; i < 4; i++)
@@ -193,24 +214,47 @@ static int a_bad_request_spoils_no_other(void *arg)
     return 0;
 }
 
-static int outputs_that_are_not_rows_end_the_joining(void *arg)
+static int outputs_that_are_not_rows_end_the_joining_for_a_while(void *arg)
 {
     struct world *w = arg;
     struct asked a[3] = { 0 };
 
     w->gate.odd = true;
-    for (int i = 0; i < 3; i++) {
-        start(w, &a[i], i);
-        if (i == 0)
-            turn_until(w, one_inside);
-    }
-    while (batcher_waiting(w->batcher) < 2)
-        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    start_behind_one(w, a, 3);
+    queue_until(w, 2);
     gate_set(&w->gate, true);
     assert_int_equal(group_wait(&w->fibers, NULL), 0);
     for (int i = 0; i < 3; i++)
         assert_int_equal(a[i].answer, 2 * i);
     assert_false(batcher_joins(w->batcher));
+    w->gate.odd = false;
+    for (int i = 0; i < 1024; i++)
+        ask_together(w, 1);
+    assert_true(batcher_joins(w->batcher)); /* tried again */
+    ask_together(w, 2);
+    assert_true(batcher_joins(w->batcher));
+    return 0;
+}
+
+static int who_has_hung_up_is_not_run(void *arg)
+{
+    struct world *w = arg;
+    struct asked a[3] = { 0 };
+
+    start_behind_one(w, a, 3);
+    queue_until(w, 2);
+    batcher_drop(w->batcher, &a[0].q); /* it runs already */
+    batcher_drop(w->batcher, &a[1].q);
+    assert_int_equal(batcher_waiting(w->batcher), 1);
+    while (!a[1].answered)
+        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    gate_set(&w->gate, true);
+    assert_int_equal(group_wait(&w->fibers, NULL), 0);
+    assert_int_equal(a[0].result, 0);
+    assert_int_equal(a[1].result, -ECONNABORTED);
+    assert_int_equal(a[2].result, 0);
+    assert_int_equal(atomic_load(&w->gate.runs), 2);
+    assert_int_equal(w->freed, 3);
     return 0;
 }
 
@@ -286,13 +330,8 @@ static int rows_that_cannot_be_added_up_are_not_joined(void *arg)
     struct asked a[3] = { 0 };
 
     a[1].empty = a[2].empty = INT64_MAX;
-    for (int i = 0; i < 3; i++) {
-        start(w, &a[i], i);
-        if (i == 0)
-            turn_until(w, one_inside);
-    }
-    while (batcher_waiting(w->batcher) < 2)
-        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    start_behind_one(w, a, 3);
+    queue_until(w, 2);
     gate_set(&w->gate, true);
     assert_int_equal(group_wait(&w->fibers, NULL), 0);
     assert_int_equal(atomic_load(&w->gate.runs), 3);
@@ -321,17 +360,6 @@ static int a_deadline_ends_the_wait_and_not_the_run(void *arg)
     assert_int_equal(w->freed, 2);
     assert_int_equal(atomic_load(&w->gate.runs), 1);
     return 0;
-}
-
-static void ask_together(struct world *w, int n)
-{
-    struct asked a[4] = { 0 };
-
-    for (int i = 0; i < n; i++)
-        start(w, &a[i], i);
-    assert_int_equal(group_wait(&w->fibers, NULL), 0);
-    for (int i = 0; i < n; i++)
-        assert_int_equal(a[i].answer, 2 * i);
 }
 
 /* A busy machine may make any run long: so the claim is that it happens, not after how many. */
@@ -437,7 +465,8 @@ static void check(int (*fn)(void *w), int64_t delay_ms, enum batcher_where here)
     }
 CLAIM(requests_that_wait_go_together, 0, BATCHER_THREADS)
 CLAIM(a_bad_request_spoils_no_other, 0, BATCHER_THREADS)
-CLAIM(outputs_that_are_not_rows_end_the_joining, 0, BATCHER_THREADS)
+CLAIM(outputs_that_are_not_rows_end_the_joining_for_a_while, 0, BATCHER_THREADS)
+CLAIM(who_has_hung_up_is_not_run, 0, BATCHER_THREADS)
 CLAIM(a_full_queue_refuses, 0, BATCHER_THREADS)
 CLAIM(a_thread_without_work_makes_room_in_the_queue, 0, BATCHER_THREADS)
 CLAIM(who_would_wait_too_long_is_refused_at_once, 0, BATCHER_THREADS)
@@ -453,7 +482,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_requests_that_wait_go_together),
         cmocka_unit_test(test_a_bad_request_spoils_no_other),
-        cmocka_unit_test(test_outputs_that_are_not_rows_end_the_joining),
+        cmocka_unit_test(test_outputs_that_are_not_rows_end_the_joining_for_a_while),
+        cmocka_unit_test(test_who_has_hung_up_is_not_run),
         cmocka_unit_test(test_a_full_queue_refuses),
         cmocka_unit_test(test_a_thread_without_work_makes_room_in_the_queue),
         cmocka_unit_test(test_who_would_wait_too_long_is_refused_at_once),

@@ -49,6 +49,9 @@ int server_request_charge(struct server_request *q, uint64_t n);
 
 /* Runs the model on x->inputs and finishes the exchange, or fails it. Fibers only. */
 void server_run_model(struct server_request *q, struct exchange *x, int64_t deadline);
+/* The same; when nothing more comes from `sock` than its end, what still waits is not run. */
+void server_run_watched(struct server_request *q, struct exchange *x, int64_t deadline,
+                        struct sock *sock);
 int server_status_of(enum exchange_code code);     /* of HTTP, for counting what was not HTTP */
 const char *server_operation(enum exchange_op op); /* its name in metrics */
 

@@ -76,9 +76,10 @@ enum exchange_code server_code_of(int r)
         int errno_code;
         enum exchange_code code;
     } rows[] = {
-        { -EINVAL, EXCHANGE_INVALID },     { -EAGAIN, EXCHANGE_EXHAUSTED },
-        { -ETIMEDOUT, EXCHANGE_DEADLINE }, { -ECANCELED, EXCHANGE_UNAVAILABLE },
-        { -ENOMEM, EXCHANGE_UNAVAILABLE }, { -EOPNOTSUPP, EXCHANGE_UNIMPLEMENTED },
+        { -EINVAL, EXCHANGE_INVALID },         { -EAGAIN, EXCHANGE_EXHAUSTED },
+        { -ETIMEDOUT, EXCHANGE_DEADLINE },     { -ECANCELED, EXCHANGE_UNAVAILABLE },
+        { -ENOMEM, EXCHANGE_UNAVAILABLE },     { -EOPNOTSUPP, EXCHANGE_UNIMPLEMENTED },
+        { -ECONNABORTED, EXCHANGE_CANCELLED },
     };
 
     for (size_t i = 0; i < COUNT_OF(rows); i++)
@@ -195,6 +196,32 @@ void server_run_model(struct server_request *q, struct exchange *x, int64_t dead
     metrics_count(&s->metrics.queue, (double)q->q.waited_ns / 1e9);
     charge_tensors(q, &q->q.out);
     (void)exchange_finish(x, &q->q.out);
+}
+
+/* Who asks for a request's place in the queue, and may leave it. */
+struct watched {
+    struct server_request *q;
+    struct sock *sock;
+};
+
+/* Something to read is the next request, which is no business of this one's, or the end. */
+static void on_readable(void *user)
+{
+    const struct watched *w = user;
+    char next;
+
+    if (recv(sock_fd(w->sock), &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+        batcher_drop(w->q->server->batcher, &w->q->q);
+}
+
+void server_run_watched(struct server_request *q, struct exchange *x, int64_t deadline,
+                        struct sock *sock)
+{
+    struct watched w = { q, sock };
+
+    (void)sock_on_readable(sock, on_readable, &w);
+    server_run_model(q, x, deadline);
+    (void)sock_on_readable(sock, NULL, NULL);
 }
 
 /* ---- the answer ---- */
@@ -383,7 +410,7 @@ static int drive(struct turn *t, struct err *err)
     if (step == EXCHANGE_BODY)
         step = server_take_body(t);
     if (step == EXCHANGE_RUN)
-        server_run_model(t->q, &t->x, t->deadline);
+        server_run_watched(t->q, &t->x, t->deadline, stream_sock(http_stream(c)));
     r = answer(t, err);
     account(t, t->status ? t->status : t->x.answer.status);
     return r;

@@ -108,6 +108,7 @@ static const struct spec_key watch_keys[] = {
     { "requests",  SPEC_COUNT,   MODEL(watch.requests),  false, 1, 1e9, NULL },
     { "errors",    SPEC_PERCENT, MODEL(watch.errors),    false, 0, 100, NULL },
     { "slower",    SPEC_PERCENT, MODEL(watch.slower),    false, 1, 1000, NULL },
+    { "ready_time", SPEC_TIME,   MODEL(watch.ready_ms),  false, 100, 7 * 86400e3, NULL },
     { "automatic", SPEC_FLAG,    MODEL(watch.automatic), false, 0, 0, NULL },
     { 0 },
 };
@@ -176,7 +177,11 @@ static int spec_models(void *object, const json_t *v, const char *where, struct 
     static const struct gateway_model usual = {
         .retry = true,
         .queue = 1024,
-        .watch = { .requests = 200, .errors = 100, .slower = 200, .automatic = true },
+        .watch = { .requests = 200,
+                   .errors = 100,
+                   .slower = 200,
+                   .ready_ms = 600000,
+                   .automatic = true },
     };
     struct gateway_spec *s = object;
     char here[SPEC_WHERE];

@@ -41,6 +41,7 @@ struct gateway_watch {
     unsigned requests; /* that the new version must have answered before it is judged */
     unsigned errors;   /* hundredths of a percent that may fail */
     unsigned slower;   /* hundredths: its p99 may be as many times that of the old one */
+    int64_t ready_ms;  /* for a replica of the new version to be ready */
     bool automatic;    /* go on, or return, without being asked */
 };
 
