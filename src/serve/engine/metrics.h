@@ -27,7 +27,8 @@ struct metrics_now {
     int64_t version;
     bool ready;
     size_t waiting, running, connections;
-    uint64_t body_bytes;
+    uint64_t body_bytes, lost_lines;
+    bool joins;
 };
 
 /* Zeroed, then metrics_init(). */

@@ -52,7 +52,6 @@ static int drive_call(struct called *d, struct err *err)
     struct server *s = d->server;
     int64_t deadline = loop_in(s->loop, s->o->deadline_ms);
     struct view v = grpc_message(d->call);
-    struct buf *body = &d->q->body;
     enum exchange_step step;
 
     if (copy_message(d->q, &v, err) < 0) {
@@ -61,7 +60,7 @@ static int drive_call(struct called *d, struct err *err)
     }
     if (grpc_deadline(d->call) < deadline)
         deadline = grpc_deadline(d->call);
-    step = exchange_grpc(&d->x, grpc_path(d->call), body->data, body->len, &s->served);
+    step = server_read_grpc(d->q, &d->x, grpc_path(d->call));
     if (step == EXCHANGE_OTHER) {
         d->x.answer.code = EXCHANGE_UNIMPLEMENTED;
         return grpc_fail(d->call, GRPC_UNIMPLEMENTED, "there is no such method", err);
@@ -148,9 +147,9 @@ int server_grpc_new(struct server *s, struct grpc_server **ret, struct err *err)
                                     .methods = methods,
                                     .metadata = metadata,
                                     .limits = { .message_max = o->body_max,
-                                                .server_held_max = o->memory_max,
                                                 .body_ms = o->body_ms,
                                                 .header_ms = o->header_ms },
+                                    .budget = &s->memory,
                                     .user = s };
 
     return grpc_server_new(&g, ret, err);

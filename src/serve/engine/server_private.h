@@ -3,12 +3,12 @@
 #pragma once
 #include "serve/engine/access_log.h"
 #include "serve/engine/batcher.h"
-#include "serve/engine/budget.h"
 #include "serve/engine/metrics.h"
 #include "serve/engine/model_source.h"
 #include "serve/engine/server.h"
 #include "serve/key_file.h"
 #include "serve/protocol/exchange.h"
+#include "wire/budget.h"
 #include "wire/grpc/grpc.h"
 #include "wire/http.h"
 
@@ -42,10 +42,17 @@ struct server_request {
     struct server *server;
     struct buf body;
     uint64_t charged; /* of server->memory */
+    bool never;       /* there will never be enough of it */
 };
 struct server_request *server_request_new(struct server *s, uint64_t body_max);
 /* Counts `n` more bytes to it; -EAGAIN when the server has no room for them. */
 int server_request_charge(struct server_request *q, uint64_t n);
+
+/* What takes long is done beside the loop: see server_steps.c. */
+#define SERVER_LARGE (256 * KIB)
+enum exchange_step server_read(struct server_request *q, struct exchange *x);
+enum exchange_step server_read_grpc(struct server_request *q, struct exchange *x, const char *path);
+void server_finish(struct server_request *q, struct exchange *x);
 
 /* Runs the model on x->inputs and finishes the exchange, or fails it. Fibers only. */
 void server_run_model(struct server_request *q, struct exchange *x, int64_t deadline);

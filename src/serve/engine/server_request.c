@@ -162,6 +162,7 @@ static enum exchange_step body_failed(struct turn *t, int r, const struct err *e
 static enum exchange_step server_take_body(struct turn *t)
 {
     uint64_t max = t->server->o->body_max, told = http_body_size(t->call);
+    enum exchange_step step;
     struct err err = ERR_INIT;
     ssize_t n;
 
@@ -174,8 +175,12 @@ static enum exchange_step server_take_body(struct turn *t)
         ;
     if (n > 0)
         n = -E2BIG;
-    return n < 0 ? body_failed(t, (int)n, &err)
-                 : exchange_body(&t->x, t->q->body.data, t->q->body.len);
+    if (n < 0)
+        return body_failed(t, (int)n, &err);
+    step = server_read(t->q, &t->x);
+    if (t->q->never)
+        t->status = 413; /* it is not told to come again */
+    return step;
 }
 
 void server_run_model(struct server_request *q, struct exchange *x, int64_t deadline)
@@ -195,7 +200,7 @@ void server_run_model(struct server_request *q, struct exchange *x, int64_t dead
     }
     metrics_count(&s->metrics.queue, (double)q->q.waited_ns / 1e9);
     charge_tensors(q, &q->q.out);
-    (void)exchange_finish(x, &q->q.out);
+    server_finish(q, x);
 }
 
 /* Who asks for a request's place in the queue, and may leave it. */
