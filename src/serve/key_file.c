@@ -1,5 +1,5 @@
-/* key_file.c - reads a file of keys, and looks for the one that a client shows among their hashes. See
- * key_file.h. */
+/* key_file.c - reads a file of keys, and looks for the one that a client shows among their hashes.
+ * See key_file.h. */
 #include "serve/key_file.h"
 #include "base/array.h"
 

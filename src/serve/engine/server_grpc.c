@@ -143,14 +143,14 @@ int server_grpc_new(struct server *s, struct grpc_server **ret, struct err *err)
     };
     static const char *const metadata[] = { "x-request-id", "authorization", NULL };
     const struct server_options *o = s->o;
-    const struct grpc_options g = { .loop = s->loop,
-                                    .methods = methods,
-                                    .metadata = metadata,
-                                    .limits = { .message_max = o->body_max,
-                                                .body_ms = o->body_ms,
-                                                .header_ms = o->header_ms },
-                                    .budget = &s->memory,
-                                    .user = s };
+    const struct grpc_options g = {
+        .loop = s->loop,
+        .methods = methods,
+        .metadata = metadata,
+        .limits = { .message_max = o->body_max, .body_ms = o->body_ms, .header_ms = o->header_ms },
+        .budget = &s->memory,
+        .user = s
+    };
 
     return grpc_server_new(&g, ret, err);
 }
