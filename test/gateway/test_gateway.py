@@ -389,6 +389,18 @@ def test_a_bad_version_goes_back(tmp_path, name, delay, why):
         assert json.loads(request(g.port)[2])["replica"] == "a"
 
 
+def test_a_version_that_never_becomes_ready_is_not_waited_for_without_end(tmp_path):
+    a, b = Replica("a"), Replica("b", ready_file=tmp_path / "never")
+    g = Gateway(tmp_path, models=[model([a], [b], canary={"version": 2, "percent": 20},
+                                        watch={"ready_time": "300ms"})]).start()
+    with running(g, a, b):
+        g.await_ready("a")
+        canary = until(lambda: (c := g.status()["models"][0]["canary"])["state"] == "returned" and c,
+                       "the canary is taken back")
+        assert "ready_time" in canary["why"]
+        assert json.loads(request(g.port)[2])["replica"] == "a"
+
+
 def test_a_new_replica_at_the_address_of_a_drained_one_gets_requests(tmp_path):
     a, b = Replica("a"), Replica("b")
     with running(g := one_model(tmp_path, a, b), a, b):

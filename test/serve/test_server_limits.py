@@ -130,3 +130,31 @@ def test_grpc_and_http_share_their_memory(serve):
             peer.socket.sendall(h2.frame(h2.DATA, 0, 1, b"x" * 16000))
         wait_for(lambda: server.metric("ydl_serve_request_memory_bytes") >= 48000)
     wait_for(lambda: server.metric("ydl_serve_request_memory_bytes") == 0)
+
+
+def test_a_hundred_megabytes_are_refused_in_bounded_memory(serve):
+    server = serve("small")
+    assert server.post("/v2/models/small/infer", ROW).status == 200
+    before = server.memory()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as s:
+        s.sendall(b"POST /v2/models/small/infer HTTP/1.1\r\nHost: t\r\n"
+                  b"Content-Length: %d\r\n\r\n" % (100 << 20))
+        answer = s.recv(65536)
+        assert answer.startswith(b"HTTP/1.1 413 ") and b"more than 67108864 bytes" in answer
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as s:
+        s.sendall(b"POST /v2/models/small/infer HTTP/1.1\r\nHost: t\r\n"
+                  b"Transfer-Encoding: chunked\r\n\r\n")
+        answer, piece = b"", b"10000\r\n" + b"x" * 65536 + b"\r\n"
+        try:
+            for _ in range(1600):
+                s.sendall(piece)
+        except OSError:
+            pass  # it does not read all of it
+        try:
+            answer = s.recv(65536)
+        except OSError:
+            pass
+        assert answer == b"" or answer.startswith(b"HTTP/1.1 413 ")
+        assert server.memory() < before + (150 << 20)
+    wait_for(lambda: server.metric("ydl_serve_request_memory_bytes") == 0)
+    assert server.post("/v2/models/small/infer", ROW).status == 200
