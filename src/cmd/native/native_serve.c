@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 struct args {
-    const char *lib, *python, *device, *host, *name, *access_log, *warmup;
+    const char *lib, *python, *device, *host, *name, *access_log, *warmup, *key_file;
     struct strs labels, shapes, cors;
     int64_t version, port, delay, load, deadline, grace, header, body, idle;
     uint64_t body_max, memory_max;
     int64_t run;
     unsigned cpus, instances, workers, batch, queue, connections;
-    bool no_model, late;
+    bool no_model, late, threads_only;
 };
 
 #define AT(field) offsetof(struct args, field)
@@ -61,6 +61,9 @@ static const struct cli_opt opts[] = {
       "runs of the model at a time, at most --cpus", .group = CLI_RESOURCES },
     { "workers",       0, CLI_COUNT, AT(workers),    NULL, "N",
       "processes of a handler", .fallback = "one per cpu", .group = CLI_RESOURCES },
+    { "threads-only",  0, CLI_FLAG,  AT(threads_only), NULL, NULL,
+      "never run the model on the thread that answers requests, however short it is",
+      .group = CLI_RESOURCES, .rare = true },
     { "batch",         0, CLI_COUNT, AT(batch),      "1", "ROWS",
       "join waiting requests, up to ROWS rows in all", .group = CLI_RESOURCES },
     { "batch-delay",   0, CLI_MS,    AT(delay),      "0ms", "TIME",
@@ -88,6 +91,8 @@ static const struct cli_opt opts[] = {
       "for a request's body, and for each 64 KB of it more", .group = CLI_FAILURES, .rare = true },
     { "idle-timeout",  0, CLI_MS,    AT(idle),       "60s", "TIME",
       "for a connection without a request", .group = CLI_FAILURES, .rare = true },
+    { "key-file",      0, CLI_TEXT,  AT(key_file),   NULL, "FILE",
+      "clients must send one of the keys in it: Authorization: Bearer KEY", .group = CLI_WHAT },
     { "cors",          0, CLI_LIST,  AT(cors),       NULL, "ORIGIN",
       "an origin whose pages may ask; '*': any", .group = CLI_OUTPUT, .rare = true },
     { "access-log",    0, CLI_TEXT,  AT(access_log), NULL, "FILE",
@@ -214,6 +219,7 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
                                     .instances = a->instances,
                                     .workers = a->workers,
                                     .run_ms = a->run,
+                                    .threads_only = a->threads_only,
                                     .rows_max = a->batch,
                                     .delay_ms = a->delay,
                                     .queue_max = a->queue,
@@ -226,6 +232,7 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
                                     .body_max = a->body_max,
                                     .memory_max = a->memory_max,
                                     .connections_max = a->connections,
+                                    .key_file = a->key_file,
                                     .cors = a->cors.n ? &a->cors : NULL,
                                     .access_log = a->access_log,
                                     .warmup = a->warmup,

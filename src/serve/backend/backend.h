@@ -32,6 +32,9 @@ struct backend_ops {
     bool directory;      /* a manifest's entry may be "": the model is the directory */
     /* It runs in processes of its own, each one run at a time; `threads` is for each then. */
     bool workers;
+    /* On the processor run() waits for nothing else: neither another process nor a file. What is
+     * known to be short may then run on the thread that answers requests. */
+    bool computes;
     /* Whether a file that begins with these bytes may be one; NULL: its name is enough. */
     bool (*begins)(const uint8_t *p, size_t n);
     /* *ret_version is the library's. -EOPNOTSUPP when the library is not there or is none. */

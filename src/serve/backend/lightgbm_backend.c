@@ -285,6 +285,7 @@ const struct backend_ops backend_lightgbm = {
     .files = lgb_files,
     .says = "LightGBM (model.txt)",
     .package = "lightgbm",
+    .computes = true,
     .begins = lgb_begins,
     .open = lgb_open,
     .load = lgb_load,

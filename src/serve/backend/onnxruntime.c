@@ -420,6 +420,7 @@ const struct backend_ops backend_onnxruntime = {
     .files = ort_files,
     .says = "ONNX (model.onnx)",
     .package = "onnxruntime",
+    .computes = true,
     .open = ort_open,
     .load = ort_load,
     .signature = ort_signature,

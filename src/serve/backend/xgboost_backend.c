@@ -298,6 +298,7 @@ const struct backend_ops backend_xgboost = {
     .files = xgb_files,
     .says = "XGBoost (model.json, model.ubj, model.bst)",
     .package = "xgboost-cpu",
+    .computes = true,
     .begins = xgb_begins,
     .open = xgb_open,
     .load = xgb_load,

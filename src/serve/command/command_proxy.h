@@ -6,7 +6,7 @@
  * Fibers only. */
 #pragma once
 #include "serve/command/command_process.h"
-#include "serve/engine/budget.h"
+#include "wire/budget.h"
 #include "wire/http.h"
 
 struct upstream; /* a connection to the program that can be used again */

@@ -6,10 +6,13 @@
 #include "loop/work.h"
 #include "serve/engine/server_private.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <uv.h>
 
+#define STACK_MIN ((rlim_t)8 * MIB)
 #define LAST_MS 250 /* in which a connection may still ask a last request */
 
 /* ---- listening ---- */
@@ -114,12 +117,27 @@ static void server_publish(struct server *s, enum model_state state)
     s->served.models_n = 1;
 }
 
-static void server_on_batch(void *user, int64_t rows, int64_t ns)
+static void server_on_batch(void *user, int64_t rows, int64_t ns, bool here)
 {
     struct server *s = user;
 
+    s->metrics.here += here;
     metrics_count(&s->metrics.rows, (double)rows);
     metrics_count(&s->metrics.run, (double)ns / 1e9);
+}
+
+/* The libraries expect a usual stack. What waits for a device is no short run, however short. */
+static enum batcher_where server_where(const struct server *s)
+{
+    struct rlimit stack;
+    cpu_set_t set;
+
+    if (s->o->threads_only || !s->source.ops->computes || strcmp(s->o->device, "cpu") != 0 ||
+        getrlimit(RLIMIT_STACK, &stack) < 0 || stack.rlim_cur < STACK_MIN)
+        return BATCHER_THREADS;
+    if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) == 1)
+        return BATCHER_HERE;
+    return BATCHER_HERE_ALONE;
 }
 
 static int server_prepare(struct server *s, size_t *ret_warmed, struct err *err)
@@ -130,6 +148,7 @@ static int server_prepare(struct server *s, size_t *ret_warmed, struct err *err)
                                        .model = s->handles[0],
                                        .signature = &s->signatures[0],
                                        .threads = server_runs(s),
+                                       .here = server_where(s),
                                        .rows_max = o->rows_max,
                                        .delay_ms = o->delay_ms,
                                        .waiting_max = o->queue_max,
@@ -216,6 +235,7 @@ static void server_done(struct server *s)
     free(s->library_path);
     metrics_done(&s->metrics);
     access_log_close(&s->log);
+    key_set_done(&s->keys);
     free(s);
 }
 
@@ -230,6 +250,8 @@ static int server_open(struct server *s, struct loading *g, struct err *err)
 {
     int r = access_log_open(&s->log, s->o->access_log, err);
 
+    if (r == 0 && s->o->key_file)
+        r = key_set_read(s->o->key_file, &s->keys, err);
     if (r < 0 || !s->o->model)
         return r;
     r = work_run(s->loop, open_source, g);

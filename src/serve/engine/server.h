@@ -35,6 +35,7 @@ struct server_options {
     unsigned cpus, instances;   /* threads of the backend; runs at a time, at most as many */
     unsigned workers;           /* processes of a handler; 0: one for each of the cpus */
     int64_t run_ms;             /* for one run of a handler */
+    bool threads_only;          /* also short runs: see batcher.h */
     int64_t rows_max, delay_ms; /* of batches */
     size_t queue_max;           /* requests that wait */
     int64_t load_ms;            /* for loading and warming up */
@@ -44,6 +45,7 @@ struct server_options {
     uint64_t body_max;                   /* bytes of one request */
     uint64_t memory_max;                 /* of all requests and answers at a time */
     size_t connections_max;
+    const char *key_file;    /* clients must show one of its keys; NULL: none is needed */
     const struct strs *cors; /* origins that may ask, or "*" */
     const char *access_log;  /* a file; "-": standard output; NULL: none */
     const char *warmup;      /* a directory instead of the model's own warmup/; NULL */

@@ -3,11 +3,12 @@
 #pragma once
 #include "serve/engine/access_log.h"
 #include "serve/engine/batcher.h"
-#include "serve/engine/budget.h"
 #include "serve/engine/metrics.h"
 #include "serve/engine/model_source.h"
 #include "serve/engine/server.h"
+#include "serve/key_file.h"
 #include "serve/protocol/exchange.h"
+#include "wire/budget.h"
 #include "wire/grpc/grpc.h"
 #include "wire/http.h"
 
@@ -32,6 +33,7 @@ struct server {
     struct served served;
     struct served_model served_model;
 
+    struct key_set keys;
     struct budget memory;
     struct metrics metrics;
     struct access_log log;
@@ -44,6 +46,7 @@ struct server_request {
     struct server *server;
     struct buf body;
     uint64_t charged; /* of server->memory */
+    bool never;       /* there will never be enough of it */
 };
 struct server_request *server_request_new(struct server *s, uint64_t body_max);
 /* Counts `n` more bytes to it; -EAGAIN when the server has no room for them. */
@@ -56,9 +59,17 @@ int server_load_model(struct server *s, const char **ret_version, struct err *er
 void server_unload_model(struct server *s);
 /* Makes a request one for the signature that the exchange has found. */
 void server_request_aim(struct server_request *q, const struct exchange *x);
+/* What takes long is done beside the loop: see server_steps.c. */
+#define SERVER_LARGE (256 * KIB)
+enum exchange_step server_read(struct server_request *q, struct exchange *x);
+enum exchange_step server_read_grpc(struct server_request *q, struct exchange *x, const char *path);
+void server_finish(struct server_request *q, struct exchange *x);
 
 /* Runs the model on x->inputs and finishes the exchange, or fails it. Fibers only. */
 void server_run_model(struct server_request *q, struct exchange *x, int64_t deadline);
+/* The same; when nothing more comes from `sock` than its end, what still waits is not run. */
+void server_run_watched(struct server_request *q, struct exchange *x, int64_t deadline,
+                        struct sock *sock);
 int server_status_of(enum exchange_code code);     /* of HTTP, for counting what was not HTTP */
 const char *server_operation(enum exchange_op op); /* its name in metrics */
 
@@ -66,6 +77,8 @@ const char *server_operation(enum exchange_op op); /* its name in metrics */
 /* The client's own (NULL: none), when it can be written into a header and a log; else one of ours.
  */
 void server_choose_id(struct server *s, const char *asked, char out[SERVER_ID_MAX + 1]);
+
+#define SERVER_KEY_WANTED "A key is needed: send the header 'Authorization: Bearer KEY'."
 
 /* gRPC on the same port. */
 int server_grpc_new(struct server *s, struct grpc_server **ret, struct err *err);

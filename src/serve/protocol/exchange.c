@@ -3,6 +3,7 @@
 #include "serve/protocol/exchange.h"
 #include "base/array.h"
 #include "base/str.h"
+#include "serve/protocol/json_values.h"
 #include "serve/protocol/protocol.h"
 
 #include <stdio.h>
@@ -238,6 +239,13 @@ static void order_inputs(struct exchange *x)
             x->inputs.v[at] = t;
         }
     }
+}
+
+uint64_t exchange_body_cost(const struct exchange *x, const void *p, size_t n)
+{
+    bool binary = x->json_length >= 0 && (uint64_t)x->json_length < n;
+
+    return json_doc_cost(p, binary ? (size_t)x->json_length : n);
 }
 
 enum exchange_step exchange_body(struct exchange *x, const void *p, size_t n)
