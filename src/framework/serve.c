@@ -10,7 +10,7 @@ static const struct framework_role roles[] = {
       .one = true,
       .ports = 1,
       .doc = "takes requests and gives them to replicas" },
-    { .name = "worker", .ranked = true, .doc = "any name: a group of replicas, or of none" },
+    { .name = "worker", .ranked = true, .decides = true, .doc = "any name: a group of replicas" },
     { 0 },
 };
 

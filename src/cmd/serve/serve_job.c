@@ -116,7 +116,9 @@ static json_t *replica_role(const struct serve_job *j, unsigned count)
     if (!command || json_array_insert_new(command, 2, json_string("--")) < 0 ||
         json_array_insert_new(command, 3, json_string("--late")) < 0)
         return NULL;
-    role = json_pack("{s:i, s:i, s:O}", "count", (int)count, "ports", 1, "command", command);
+    /* Who decides over the job's success cannot be none. */
+    role = json_pack("{s:i, s:b, s:i, s:O}", "count", (int)count, "decides", 0, "ports", 1,
+                     "command", command);
     if (!role || set_text(role, "cpus", j->cpus) < 0 || set_text(role, "memory", j->memory) < 0)
         return NULL;
     return take(role);

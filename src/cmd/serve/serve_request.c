@@ -42,9 +42,11 @@ int serve_plan_model(const json_t *plan, const char *name, json_t **ret, struct 
 /* For people who ask later why something was done. */
 static json_t *requester(void)
 {
-    const struct passwd *p = getpwuid(geteuid());
+    char names[4096];
+    struct passwd entry, *user = NULL;
 
-    return p ? json_text(p->pw_name) : json_sprintf("user %u", (unsigned)geteuid());
+    (void)getpwuid_r(geteuid(), &entry, names, sizeof(names), &user);
+    return user ? json_text(user->pw_name) : json_sprintf("user %u", (unsigned)geteuid());
 }
 
 static int put_request(struct job_call *x, json_t *request, char id[SERVE_ID], struct err *err)

@@ -1,4 +1,4 @@
-/* serve_version.c - see serve_version.h. */
+/* serve_version.c - from a name to a version in the registry and the library that runs it. */
 #include "cmd/serve/serve_version.h"
 #include "cli/cli.h"
 #include "native/model_library.h"
