@@ -26,7 +26,7 @@ const struct cli_verb verb_serve = {
       { "JSON OUTPUT",
         "deploy\tname, job, url, model, version, replicas, library: path, sha256; and models: each "
         "with model, version, follows, library.\n"
-        "list\tdeployments: name, job, state, url, replicas, created.\n"
+        "list\tdeployments: name, job, state, url, versions (as mlp:2), replicas, created.\n"
         "status\tname, job, state, url, models (model, version, previous, follows, replicas, update, "
         "last), groups (group, count), tasks, and gateway, what the gateway says of versions and "
         "replicas.\n"
