@@ -3,22 +3,10 @@
 import json
 import os
 import signal
-import threading
 import time
-import urllib.request
 
 import pytest
-
-
-def ask(url, path="/v1/models/mlp:predict", body=None, headers=None, timeout=60):
-    """Status and answer of one request."""
-    data = json.dumps(body or {"instances": [[0.5] * 784]}).encode()
-    request = urllib.request.Request(url + path, data, {"Content-Type": "application/json", **(headers or {})})
-    try:
-        with urllib.request.urlopen(request, timeout=timeout) as answer:
-            return answer.status, json.loads(answer.read())
-    except urllib.error.HTTPError as refused:
-        return refused.code, json.loads(refused.read())
+from serving_load import Load, ask
 
 
 def test_a_model_is_deployed_asked_scaled_and_stopped(serving):
@@ -27,7 +15,7 @@ def test_a_model_is_deployed_asked_scaled_and_stopped(serving):
     assert len(answer["predictions"][0]) == 10
     assert ask(url) == (200, answer)
     listed = json.loads(serving.run("serve", "list", "--json", check=0).stdout)["deployments"]
-    assert [(d["name"], d["url"], d["replicas"]) for d in listed] == [("mlp", url, 2)]
+    assert [(d["name"], d["url"], d["versions"], d["replicas"]) for d in listed] == [("mlp", url, ["mlp:1"], 2)]
     serving.wait_for(lambda: serving.replicas() == {"a-0": "ready", "a-1": "ready"}, "both replicas")
     serving.run("serve", "scale", "mlp", 3, check=0)
     serving.wait_for(lambda: list(serving.replicas().values()) == ["ready"] * 3, "a third one")
@@ -89,32 +77,6 @@ def test_who_interrupts_a_deployment_leaves_none(serving):
     assert not serving.processes()
 
 
-class Load(threading.Thread):
-    """Requests one after the other until it is ended; what was not answered well is kept."""
-
-    def __init__(self, url, wanted):
-        super().__init__(daemon=True)
-        self.url, self.wanted, self.bad, self.wrong, self.n, self.over = url, wanted, [], [], 0, False
-        self.start()
-
-    def run(self):
-        while not self.over:
-            try:
-                status, answer = ask(self.url)
-            except OSError as error:
-                status, answer = 0, str(error)
-            self.n += 1
-            if status != 200:
-                self.bad.append((status, answer))
-            elif answer != self.wanted:
-                self.wrong.append(answer)
-
-    def end(self):
-        self.over = True
-        self.join(60)
-        return self.n, self.bad, self.wrong
-
-
 def servers(serving):
     return serving.find("ydl-native serve --host")
 
@@ -171,7 +133,8 @@ def test_a_deployment_is_a_job_like_others(serving):
     serving.deploy("mlp", "--name", "shop", "--cpus", 1)
     status = json.loads(serving.run("status", "shop", "--json", check=0).stdout)
     assert (status["framework"], status["state"]) == ("serve", "RUNNING")
-    assert {role["name"] for role in status["roles"]} == {"gateway", "a"}
+    assert {role["name"] for role in status["roles"]} == {"gateway", "a", "b"}
     plan = serving.run("serve", "deploy", "mlp", "--name", "other", check=0, env={"YDL_PLAN": "1"})
     assert "ydl-native replica" in plan.stdout.decode()
+    assert len(list((serving.tmp / "data/ydl/models/mlp/deployments").iterdir())) == 1  # of the one that runs
     assert "shop" in serving.run("list", check=0).stdout.decode()

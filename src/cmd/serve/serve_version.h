@@ -1,0 +1,34 @@
+/* serve_version.h - a version of the registry that is to be served: found, and everything that can
+ * be wrong with it is looked at: its format, and the library that runs it. Fibers only. */
+#pragma once
+#include "loop/loop.h"
+#include "model/models.h"
+
+struct serve_version {
+    struct manifest m;
+    char *registry;  /* its path */
+    char *path;      /* of the version */
+    char *library;   /* or a handler's Python; NULL: the model is a program of its own */
+    char sha256[65]; /* of the library; "" where the loader finds it */
+};
+
+/* As the options say it; NULL: default. */
+struct serve_find {
+    const char *registry, *lib, *python;
+    bool quiet;
+};
+
+/* `ret` is the caller's in any case: serve_version_done(). */
+int serve_version_find(struct loop *l, const struct serve_find *how, const struct model_ref *ref,
+                       struct serve_version *ret, struct err *err);
+void serve_version_done(struct serve_version *v);
+static inline void auto_serve_version_(struct serve_version *v)
+{
+    serve_version_done(v);
+}
+#define AUTO_SERVE_VERSION AUTO(serve_version) struct serve_version
+
+/* As a plan has it: {version, path, format, library, sha256}. The caller's; NULL when out of
+ * memory.
+ */
+json_t *serve_version_json(const struct serve_version *v);
