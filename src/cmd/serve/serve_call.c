@@ -3,7 +3,6 @@
 #include "cmd/serve/serve_call.h"
 #include "serve/deployment/deployment_plan.h"
 #include "terminal/format.h"
-#include "wire/http.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -128,7 +127,7 @@ static int split_url(const char *url, char host[SERVE_URL], int *ret_port, struc
     return 0;
 }
 
-static int read_answer(struct http_client *c, int64_t deadline, struct buf *ret, struct err *err)
+int serve_read(struct http_client *c, int64_t deadline, struct buf *ret, struct err *err)
 {
     ssize_t n = 1;
 
@@ -145,6 +144,21 @@ static int read_answer(struct http_client *c, int64_t deadline, struct buf *ret,
     return 0;
 }
 
+int serve_connect(struct loop *l, const char *url, int64_t deadline, struct http_client **ret,
+                  struct err *err)
+{
+    struct stream *stream = NULL;
+    struct sock *sock = NULL;
+    char host[SERVE_URL];
+    int port = 0, r = split_url(url, host, &port, err);
+
+    if (r == 0)
+        r = sock_connect(l, host, port, deadline, &sock, err);
+    if (r == 0)
+        r = stream_plain(sock, &stream, err);
+    return r == 0 ? http_client_new(l, stream, host, NULL, ret, err) : r;
+}
+
 int serve_ask(struct loop *l, const struct serve_request *q, struct buf *ret, struct err *err)
 {
     const struct http_request request = { .method = q->method,
@@ -155,20 +169,11 @@ int serve_ask(struct loop *l, const struct serve_request *q, struct buf *ret, st
     int64_t deadline = loop_in(l, q->timeout);
     AUTO(http_client) struct http_client *c = NULL;
     struct http_answer answer = { 0 };
-    struct stream *stream = NULL;
-    struct sock *sock = NULL;
-    char host[SERVE_URL];
-    int port = 0, r = split_url(q->url, host, &port, err);
+    int r = serve_connect(l, q->url, deadline, &c, err);
 
-    if (r == 0)
-        r = sock_connect(l, host, port, deadline, &sock, err);
-    if (r == 0)
-        r = stream_plain(sock, &stream, err);
-    if (r == 0)
-        r = http_client_new(l, stream, host, NULL, &c, err);
     if (r == 0)
         r = http_ask(c, &request, deadline, &answer, err);
     if (r == 0)
-        r = read_answer(c, deadline, ret, err);
+        r = serve_read(c, deadline, ret, err);
     return r < 0 ? r : answer.status;
 }

@@ -1,6 +1,7 @@
 /* serve_call.h - what the verbs of `ydl serve` share: deployments as jobs. Fibers only. */
 #pragma once
 #include "client/job_actions.h"
+#include "wire/http.h"
 
 #define SERVE_FRAMEWORK "serve"
 #define SERVE_GATEWAY "gateway"
@@ -22,6 +23,12 @@ json_t *serve_groups(const json_t *status);
 /* What the gateway last said of itself (doc/reference/gateway.md), or NULL; the caller's. It is
  * waited for up to `wait` milliseconds, as it comes a moment after the first answer. */
 json_t *serve_report(struct job_call *x, int wait);
+
+/* A connection to a deployment's address. *ret is the caller's. */
+int serve_connect(struct loop *l, const char *url, int64_t deadline, struct http_client **ret,
+                  struct err *err);
+/* The rest of an answer, up to the buffer's ceiling. */
+int serve_read(struct http_client *c, int64_t deadline, struct buf *ret, struct err *err);
 
 /* A request to a deployment; the answer's body goes into `ret`. `keys` are headers, each with CRLF,
  * or NULL. Returns the status, or a negative errno. */
