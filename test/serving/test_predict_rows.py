@@ -163,3 +163,33 @@ def test_memory_does_not_grow_with_the_table(shop):
     client.stdin.close()
     assert client.wait(120) == 0
     assert peak[1] < peak[0] + 4096, peak  # KiB
+
+
+def make_certificate(directory, name):
+    """A self-signed certificate for a name; its file and its key's."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}",
+                    "-addext", f"subjectAltName=DNS:{name}", "-keyout", directory / "key.pem",
+                    "-out", directory / "cert.pem"], check=True, capture_output=True)
+    return directory / "cert.pem", directory / "key.pem"
+
+
+def test_with_tls_the_certificate_is_looked_at(serving, models):
+    serving.run("model", "push", models / "small.onnx", "small", check=0)
+    certificate, key = make_certificate(serving.work, "shop.example.com")
+    url = serving.deploy("small", "--name", "shop", "--cpus", 1, "--certificate", certificate, "--private-key", key)
+    assert url.startswith("https://") and serving.status("shop")["url"] == url
+    assert json.loads(serving.run("serve", "list", "--json", check=0).stdout)["deployments"][0]["url"] == url
+    one = ["--json", '{"instances": [[1, 2, 3, 4]]}']
+    good = ["--ca", certificate, "--server-name", "shop.example.com"]
+    (serving.work / "rows.csv").write_text("1,2,3,4\n")
+    wanted = json.loads(predict(serving, *one, *good).stdout)["predictions"]
+    answer = predict(serving, "--csv", "rows.csv", *good).stdout
+    assert near([json.loads(answer)["y"]], wanted)
+    for words, expected in [
+            ([], "self-signed certificate"),
+            (["--ca", certificate], "IP address mismatch"),
+            (["--ca", certificate, "--server-name", "shop.example.org"], "hostname mismatch"),
+            (["--ca", "rows.csv"], "certificate 'rows.csv'")]:
+        done = predict(serving, *one, *words, check=None)
+        assert done.returncode in (1, 77) and expected in done.stderr.decode(), (words, done)
+        assert not done.stdout

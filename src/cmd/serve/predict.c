@@ -16,7 +16,7 @@
 
 struct args {
     struct job_where where;
-    const char *json, *file, *csv, *model, *key_file;
+    const char *json, *file, *csv, *model, *key_file, *ca, *server_name;
     int header, output;
     unsigned batch, parallel;
     int64_t timeout;
@@ -110,14 +110,17 @@ int predict_refused(int status, struct buf *answer, struct err *err)
                    "%s (status %d)", text ? text : "the request was refused", status);
 }
 
-static int predict_ask(struct job_call *x, const char *url, const char *headers, struct err *err)
+static int predict_ask(struct job_call *x, const char *url, const char *headers,
+                       const struct serve_trust *trust, struct err *err)
 {
     const struct args *a = job_args(x);
     AUTO_BUF body = { .max = BODY_MAX };
     AUTO_BUF answer = { .max = BODY_MAX };
     AUTO_FREE char *path = NULL;
     AUTO_JSON *doc = NULL;
-    struct serve_request q = { .method = "POST", .url = url, .timeout = a->timeout };
+    struct serve_request q = {
+        .method = "POST", .url = url, .timeout = a->timeout, .trust = trust
+    };
     int r = predict_body(a, &body, &doc, err);
 
     if (r == 0)
@@ -139,12 +142,14 @@ static int predict_ask(struct job_call *x, const char *url, const char *headers,
     return 0;
 }
 
-static int predict_csv(struct job_call *x, const char *url, const char *headers, struct err *err)
+static int predict_csv(struct job_call *x, const char *url, const char *headers,
+                       const struct serve_trust *trust, struct err *err)
 {
     const struct args *a = job_args(x);
     const struct predict_rows q = { .url = url,
                                     .model = a->model,
                                     .headers = headers,
+                                    .trust = trust,
                                     .file = a->csv,
                                     .header = (enum row_header)a->header,
                                     .output = (enum predict_output)a->output,
@@ -170,7 +175,9 @@ static int predict_work(struct job_call *x, struct err *err)
 {
     const struct args *a = job_args(x);
     AUTO_JSON *status = NULL;
+    AUTO_JSON *report = NULL;
     AUTO_FREE char *key = NULL;
+    const struct serve_trust trust = { .ca = a->ca, .name = a->server_name };
     char url[SERVE_URL] = "";
     int r = predict_check(a, err);
 
@@ -184,7 +191,9 @@ static int predict_work(struct job_call *x, struct err *err)
         return err_set(err, -ENOENT, "the deployment '%s' has ended", x->cli->operands[0]);
     if (!serve_url(status, url))
         return err_set(err, -EAGAIN, "the deployment '%s' has no address yet", x->cli->operands[0]);
-    return a->csv ? predict_csv(x, url, key, err) : predict_ask(x, url, key, err);
+    report = serve_report(x, REPORT_MS);
+    serve_secure(report, url);
+    return a->csv ? predict_csv(x, url, key, &trust, err) : predict_ask(x, url, key, &trust, err);
 }
 
 static const char *const headers[] = { "auto", "yes", "no", NULL };
@@ -219,6 +228,12 @@ const struct cli_verb verb_predict = {
           .fallback = "the first", .group = CLI_WHAT },
         { "key-file", 0, CLI_TEXT, AT(key_file), NULL, "FILE", "file with the deployment's key",
           .group = CLI_WHAT },
+        { "ca", 0, CLI_TEXT, AT(ca), NULL, "FILE",
+          "the deployment's certificate, or its issuer's, a PEM file",
+          .fallback = "those that this machine trusts", .group = CLI_WHAT, .rare = true },
+        { "server-name", 0, CLI_TEXT, AT(server_name), NULL, "NAME",
+          "name that the certificate is for", .fallback = "the host of the address",
+          .group = CLI_WHAT, .rare = true },
         { "timeout", 0, CLI_MS, AT(timeout), "60s", "TIME", "time for each request",
           .group = CLI_FAILURES },
         { "output", 0, CLI_CHOICE, AT(output), "json", "FORM",

@@ -9,7 +9,8 @@ struct predict_rows {
     const char *url;
     const char *model;   /* NULL: the first that the gateway knows */
     const char *headers; /* of every request, each with CRLF, or NULL */
-    const char *file;    /* "-": standard input */
+    const struct serve_trust *trust;
+    const char *file; /* "-": standard input */
     enum row_header header;
     enum predict_output output;
     unsigned batch, parallel; /* rows of a request; requests at a time */

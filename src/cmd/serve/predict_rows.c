@@ -217,8 +217,8 @@ static int find_again(struct rows *w, struct err *err)
     w->finding = false;
     if (r == 0 && json_is_integer(json_object_get(status, "ended")))
         return err_set(err, -ENOENT, "the deployment '%s' has ended", format_text(status, "name"));
-    if (r == 0)
-        (void)serve_url(status, w->url);
+    if (r == 0 && serve_url(status, w->url) && str_starts(w->q->url, "https://"))
+        serve_secure_url(w->url);
     return 0;
 }
 
@@ -241,7 +241,7 @@ static int ask_once(struct rows_worker *o, size_t json, int64_t deadline, int64_
 
     *ret_after = 0;
     if (r == 0 && !o->http)
-        r = serve_connect(w->x->loop, w->url, deadline, &o->http, err);
+        r = serve_connect(w->x->loop, w->url, w->q->trust, deadline, &o->http, err);
     if (r == 0)
         r = http_ask(o->http, &q, deadline, &answer, err);
     buf_reset(&o->answer);
@@ -426,9 +426,11 @@ static int ask_signature(struct rows *w, struct err *err)
     AUTO_FREE char *path = NULL;
     AUTO_BUF answer = { .max = 4 * MIB };
     AUTO_JSON *metadata = NULL;
-    struct serve_request q = {
-        .method = "GET", .url = w->url, .headers = w->q->headers, .timeout = w->q->timeout
-    };
+    struct serve_request q = { .method = "GET",
+                               .url = w->url,
+                               .headers = w->q->headers,
+                               .timeout = w->q->timeout,
+                               .trust = w->q->trust };
     int r = predict_model(w->x, w->q->model, &name, err);
 
     if (r < 0)

@@ -67,6 +67,7 @@ static int serve_status_work(struct job_call *x, struct err *err)
     if (!json_is_integer(json_object_get(status, "ended"))) {
         (void)serve_url(status, url);
         report = serve_report(x, 0);
+        serve_secure(report, url);
     }
     if (!x->globals->json)
         return print_text(status, report, url, err);
