@@ -40,6 +40,10 @@ struct stream_tls *stream_tls_free(struct stream_tls *t); /* always NULL */
  * leads to its issuer, and its private key. */
 int stream_tls_certificate(const char *chain, const char *key, struct stream_tls **ret,
                            struct err *err);
+/* The same for a client of such a server: trusted is what a certificate of the PEM file `roots` has
+ * signed, and those themselves; NULL: what the machine trusts (SSL_CERT_FILE, SSL_CERT_DIR). It
+ * must be for `name`, a host's name or number; NULL: for any. */
+int stream_tls_trust(const char *roots, const char *name, struct stream_tls **ret, struct err *err);
 /* What a server speaks over it, the preferred first, such as "h2" and "http/1.1". A client that
  * asks (ALPN) is told the first that it knows too; one that knows none is told nothing. `names` is
  * borrowed and ends with NULL. */

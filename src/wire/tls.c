@@ -214,11 +214,14 @@ static const struct {
 };
 /* clang-format on */
 
-static int tls_explain(struct err *err)
+static int tls_explain(const struct tls *t, struct err *err)
 {
+    const struct stream_tls *c = SSL_get_app_data(t->ssl);
     unsigned long e = ERR_peek_error();
     const char *text = ERR_reason_error_string(e);
 
+    if (c->certified && ERR_GET_REASON(e) == SSL_R_CERTIFICATE_VERIFY_FAILED)
+        return tls_not_trusted(t->ssl, err);
     if (ERR_GET_REASON(e) == ERR_R_MALLOC_FAILURE)
         return err_oom(err);
     for (size_t i = 0; ERR_GET_LIB(e) == ERR_LIB_SSL && i < COUNT_OF(reasons); i++) {
@@ -246,7 +249,7 @@ int tls_shake(struct tls *t, struct err *err)
     r = SSL_do_handshake(t->ssl);
     if (r == 1)
         return confirm(t, err);
-    return SSL_get_error(t->ssl, r) == SSL_ERROR_WANT_READ ? 0 : tls_explain(err);
+    return SSL_get_error(t->ssl, r) == SSL_ERROR_WANT_READ ? 0 : tls_explain(t, err);
 }
 
 int tls_put(struct tls *t, const void *p, size_t n)

@@ -12,13 +12,16 @@
 struct stream_tls {
     SSL_CTX *ctx;
     struct stream_key key;
-    bool server, certified; /* the latter: shows a certificate, and has no key */
+    bool server, certified; /* the latter: by a certificate, not by a key */
 };
 
 /* What is the same with a key and with a certificate. *ret is the caller's: stream_tls_free(). */
 int tls_prepare(bool server, struct stream_tls **ret, struct err *err);
 
 struct tls; /* opaque: one connection */
+
+/* Why a server's certificate was not accepted: -EACCES. */
+int tls_not_trusted(SSL *ssl, struct err *err);
 
 int tls_new(struct stream_tls *c, struct tls **ret, struct err *err);
 struct tls *tls_free(struct tls *t);

@@ -1,9 +1,11 @@
-/* tls_certificate.c - a server that shows a certificate instead of knowing a key, and what it tells
- * clients that ask for a protocol (ALPN). See stream.h. */
+/* tls_certificate.c - a server that shows a certificate instead of knowing a key, what it tells
+ * clients that ask for a protocol (ALPN), and clients that look at the certificate. See stream.h.
+ */
 #include "wire/tls.h"
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include <string.h>
 
 /* OpenSSL would ask whoever sits at the terminal. */
@@ -51,6 +53,54 @@ int stream_tls_certificate(const char *chain, const char *key, struct stream_tls
     c->certified = true;
     *ret = take(c);
     return 0;
+}
+
+/* ---- whom a client trusts ---- */
+
+/* A number is looked for among the certificate's addresses, anything else among its names. */
+static int expect_name(SSL_CTX *ctx, const char *name)
+{
+    X509_VERIFY_PARAM *p = SSL_CTX_get0_param(ctx);
+
+    return X509_VERIFY_PARAM_set1_ip_asc(p, name) == 1 ||
+                   X509_VERIFY_PARAM_set1_host(p, name, 0) == 1
+               ? 0
+               : -ENOMEM;
+}
+
+/* A certificate that is named itself is trusted, whoever signed it. */
+static int load_roots(SSL_CTX *ctx, const char *roots, struct err *err)
+{
+    ERR_clear_error();
+    SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+    if (!roots)
+        return SSL_CTX_set_default_verify_paths(ctx) == 1 ? 0 : err_oom(err);
+    (void)X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(ctx), X509_V_FLAG_PARTIAL_CHAIN);
+    if (SSL_CTX_load_verify_file(ctx, roots) == 1)
+        return 0;
+    return certificate_failed("certificate", roots, err);
+}
+
+int stream_tls_trust(const char *roots, const char *name, struct stream_tls **ret, struct err *err)
+{
+    AUTO(stream_tls) struct stream_tls *c = NULL;
+    int r = tls_prepare(false, &c, err);
+
+    if (r == 0)
+        r = load_roots(c->ctx, roots, err);
+    if (r == 0 && name && expect_name(c->ctx, name) < 0)
+        r = err_oom(err);
+    if (r < 0)
+        return r;
+    c->certified = true;
+    *ret = take(c);
+    return 0;
+}
+
+int tls_not_trusted(SSL *ssl, struct err *err)
+{
+    return err_set(err, -EACCES, "TLS: the server's certificate is not accepted: %s",
+                   X509_verify_cert_error_string(SSL_get_verify_result(ssl)));
 }
 
 /* ---- which protocol ---- */

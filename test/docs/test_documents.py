@@ -5,6 +5,7 @@ command that fails. Comments in the page say what is different, directly above a
 
     <!-- runs in: DIR -->        above the first block: from this directory, not from the root
     <!-- on: yarn -->            with a cluster: HADOOP_CONF_DIR leads to it; other blocks have none
+    <!-- with: frameworks -->    with the Python environment that has the frameworks in PATH
     <!-- not run: REASON -->     only its syntax is checked
 
 Other blocks are not commands, and one without a language must not look like one. A page is run in a copy
@@ -17,6 +18,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import uuid
 from dataclasses import dataclass, field
@@ -26,13 +28,17 @@ import pytest
 from ydl_cluster import spec as specs
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "test" / "frameworks"))
+
+import environment  # noqa: E402
+
 BIN = Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin")
 COPIED = ("doc", "examples", "tools", "test/cluster")  # what commands in pages may name, besides build/
 LIMIT_S = 60  # for a page
 PAGES = [Path("README.md"), *sorted(p.relative_to(ROOT) for p in (ROOT / "doc/guide").glob("*.md"))]
 _FENCE = re.compile(r"^( *)```\s*(\w*)\s*$")
 _TYPED = re.compile(r"(?:\$ |build/bin/)?(?:ydl|make|export|eval|tools/\w+) ")
-_COMMENT = re.compile(r"^\s*<!-- (runs in|on|not run): (.+?) -->\s*$")
+_COMMENT = re.compile(r"^\s*<!-- (runs in|on|with|not run): (.+?) -->\s*$")
 # Ends the shell's errors with where they were; nested shells are not told.
 _RC = """unset BASH_ENV
 set -E
@@ -78,9 +84,13 @@ def script(page: list[Block], cluster: dict[str, str]) -> str:
     for block in page:
         lines += [""] * (block.first - len(lines))
         on = block.marks.get("on") == "yarn"
-        lines.append("export " + " ".join(f"{k}='{v}'" for k, v in cluster.items()) if on else "")
-        lines += block.lines
-        lines.append("unset " + " ".join(cluster) if on else "")
+        more = f"{environment.directory()}/bin:" if block.marks.get("with") == "frameworks" else ""
+        before = ["export " + " ".join(f"{k}='{v}'" for k, v in cluster.items())] if on else []
+        after = ["unset " + " ".join(cluster)] if on else []
+        if more:
+            before.append(f"PATH='{more}'$PATH")
+            after.append(f"PATH=${{PATH#'{more}'}}")
+        lines += ["; ".join(before), *block.lines, "; ".join(after)]
     return "\n".join(lines) + "\n"
 
 
@@ -210,6 +220,16 @@ x=1
    test "$(cat made)" = text
    ydl version
    ```
+
+<!-- with: frameworks -->
+```sh
+python3 -c 'import numpy'
+before=$PATH
+```
+
+```sh
+test "$PATH" != "$before"
+```
 
 <!-- not run: needs a cluster of one's own -->
 

@@ -34,7 +34,7 @@ def test_both_protocols_are_spoken_and_mistakes_are_explained(serving):
     for words, code, text in [
             (["mlp", "--json", '{"instances": [[1, 2]]}'], 1, "shape [1, 2]"),
             (["mlp", "--json", "{"], 2, "--json"),
-            (["mlp"], 2, "either --json or --file"),
+            (["mlp"], 2, "one of --json, --file and --csv"),
             (["mlp", "--file", "nowhere.json"], 2, "nowhere.json"),
             (["other", "--json", "{}"], 1, "there is no deployment 'other'"),
             (["mlp", "--model", "other", "--json", '{"instances": [1]}'], 1, "other")]:

@@ -1,7 +1,7 @@
-/* predict.c - `ydl predict`: one request to a deployment. */
+/* predict.c - `ydl predict`: one request to a deployment, or the rows of a file. */
+#include "cmd/serve/predict.h"
 #include "base/path.h"
 #include "cli/exit.h"
-#include "cmd/serve/serve_call.h"
 #include "cmd/verbs.h"
 #include "terminal/format.h"
 
@@ -11,10 +11,14 @@
 #define BODY_MAX (256 * MIB)
 #define KEY_MAX 4096
 #define REPORT_MS 10000
+#define BATCH_MOST 65536
+#define PARALLEL_MOST 64
 
 struct args {
     struct job_where where;
-    const char *json, *file, *model, *key_file;
+    const char *json, *file, *csv, *model, *key_file, *ca, *server_name;
+    int header, output;
+    unsigned batch, parallel;
     int64_t timeout;
 };
 
@@ -26,8 +30,6 @@ static int predict_body(const struct args *a, struct buf *ret, json_t **ret_doc,
     const char *from = a->json ? "--json" : a->file;
     int r;
 
-    if (!a->json == !a->file)
-        return cli_bad(err, "either --json or --file says what to ask");
     if (a->json)
         r = buf_add_str(ret, a->json) < 0 ? err_oom(err) : 0;
     else
@@ -47,9 +49,7 @@ static bool is_open_inference(const json_t *doc)
     return json_object_get(first, "shape") != NULL;
 }
 
-/* The first model that the gateway knows, when none was named. */
-static int predict_path(struct job_call *x, const char *model, const json_t *doc, char **ret,
-                        struct err *err)
+int predict_model(struct job_call *x, const char *model, char **ret, struct err *err)
 {
     AUTO_JSON *report = model ? NULL : serve_report(x, REPORT_MS);
     const json_t *models = json_object_get(report, "models");
@@ -58,6 +58,18 @@ static int predict_path(struct job_call *x, const char *model, const json_t *doc
 
     if (!name)
         return err_set(err, -EAGAIN, "the deployment has not said yet which model it serves");
+    *ret = strdup(name);
+    return *ret ? 0 : err_oom(err);
+}
+
+static int predict_path(struct job_call *x, const char *named, const json_t *doc, char **ret,
+                        struct err *err)
+{
+    AUTO_FREE char *name = NULL;
+    int r = predict_model(x, named, &name, err);
+
+    if (r < 0)
+        return r;
     *ret =
         str_printf(is_open_inference(doc) ? "/v2/models/%s/infer" : "/v1/models/%s:predict", name);
     return *ret ? 0 : err_oom(err);
@@ -81,7 +93,7 @@ static int predict_key(const char *path, char **ret, struct err *err)
 }
 
 /* What the server says of a request that it did not carry out. */
-static int predict_refused(int status, struct buf *answer, struct err *err)
+int predict_refused(int status, struct buf *answer, struct err *err)
 {
     AUTO_JSON *v = NULL;
     const char *text = NULL;
@@ -98,25 +110,25 @@ static int predict_refused(int status, struct buf *answer, struct err *err)
                    "%s (status %d)", text ? text : "the request was refused", status);
 }
 
-static int predict_ask(struct job_call *x, const char *url, struct err *err)
+static int predict_ask(struct job_call *x, const char *url, const char *headers,
+                       const struct serve_trust *trust, struct err *err)
 {
     const struct args *a = job_args(x);
     AUTO_BUF body = { .max = BODY_MAX };
     AUTO_BUF answer = { .max = BODY_MAX };
     AUTO_FREE char *path = NULL;
-    AUTO_FREE char *key = NULL;
     AUTO_JSON *doc = NULL;
-    struct serve_request q = { .method = "POST", .url = url, .timeout = a->timeout };
+    struct serve_request q = {
+        .method = "POST", .url = url, .timeout = a->timeout, .trust = trust
+    };
     int r = predict_body(a, &body, &doc, err);
 
     if (r == 0)
         r = predict_path(x, a->model, doc, &path, err);
-    if (r == 0 && a->key_file)
-        r = predict_key(a->key_file, &key, err);
     if (r < 0)
         return r;
     q.path = path;
-    q.headers = key;
+    q.headers = headers;
     q.body = body.data;
     q.size = body.len;
     r = serve_ask(x->loop, &q, &answer, err);
@@ -130,41 +142,122 @@ static int predict_ask(struct job_call *x, const char *url, struct err *err)
     return 0;
 }
 
+static int predict_csv(struct job_call *x, const char *url, const char *headers,
+                       const struct serve_trust *trust, struct err *err)
+{
+    const struct args *a = job_args(x);
+    const struct predict_rows q = { .url = url,
+                                    .model = a->model,
+                                    .headers = headers,
+                                    .trust = trust,
+                                    .file = a->csv,
+                                    .header = (enum row_header)a->header,
+                                    .output = (enum predict_output)a->output,
+                                    .batch = a->batch,
+                                    .parallel = a->parallel,
+                                    .timeout = a->timeout };
+
+    return predict_rows(x, &q, err);
+}
+
+static int predict_check(const struct args *a, struct err *err)
+{
+    if (!!a->json + !!a->file + !!a->csv != 1)
+        return cli_bad(err, "one of --json, --file and --csv says what to ask");
+    if (a->batch == 0 || a->batch > BATCH_MOST)
+        return cli_bad(err, "option '--batch': 1 to %d rows", BATCH_MOST);
+    if (a->parallel == 0 || a->parallel > PARALLEL_MOST)
+        return cli_bad(err, "option '--parallel': 1 to %d requests", PARALLEL_MOST);
+    return 0;
+}
+
 static int predict_work(struct job_call *x, struct err *err)
 {
+    const struct args *a = job_args(x);
     AUTO_JSON *status = NULL;
+    AUTO_JSON *report = NULL;
+    AUTO_FREE char *key = NULL;
+    const struct serve_trust trust = { .ca = a->ca, .name = a->server_name };
     char url[SERVE_URL] = "";
-    int r = serve_find(x, &status, err);
+    int r = predict_check(a, err);
 
+    if (r == 0)
+        r = serve_find(x, &status, err);
+    if (r == 0 && a->key_file)
+        r = predict_key(a->key_file, &key, err);
     if (r < 0)
         return r;
     if (json_is_integer(json_object_get(status, "ended")))
         return err_set(err, -ENOENT, "the deployment '%s' has ended", x->cli->operands[0]);
     if (!serve_url(status, url))
         return err_set(err, -EAGAIN, "the deployment '%s' has no address yet", x->cli->operands[0]);
-    return predict_ask(x, url, err);
+    report = serve_report(x, REPORT_MS);
+    serve_secure(report, url);
+    return a->csv ? predict_csv(x, url, key, &trust, err) : predict_ask(x, url, key, &trust, err);
 }
+
+static const char *const headers[] = { "auto", "yes", "no", NULL };
+static const char *const outputs[] = { "json", "csv", NULL };
 
 /* clang-format off */
 const struct cli_verb verb_predict = {
-    .name = "predict", .summary = "send one request to a deployment", .operands = "DEPLOYMENT",
-    .least = 1, .most = 1, .ask = "Which deployment? Try: ydl serve list",
+    .name = "predict", .summary = "send a request, or a file of rows, to a deployment",
+    .operands = "DEPLOYMENT", .least = 1, .most = 1, .ask = "Which deployment? Try: ydl serve list",
     JOB_VERB(predict_work),
     .text = "Sends a request and prints the answer's JSON. The request is JSON in the form of "
             "TensorFlow Serving ({\"instances\": [[1, 2]]} or {\"inputs\": {\"x\": [[1, 2]]}}) or of "
-            "the Open Inference Protocol (inputs with name, shape, datatype and data).",
+            "the Open Inference Protocol (inputs with name, shape, datatype and data).\n"
+            "\n"
+            "With --csv, sends the rows of a table, many in each request, and prints a line for each "
+            "row, in their order. A request that finds no room, or whose replica is lost, is sent "
+            "again until --timeout.",
     CLI_OPTS(struct args,
-        { "json", 0, CLI_TEXT, AT(json), NULL, "TEXT", "the request" },
-        { "file", 0, CLI_TEXT, AT(file), NULL, "FILE", "file with the request; -: standard input" },
+        { "json", 0, CLI_TEXT, AT(json), NULL, "TEXT", "the request", .group = CLI_WHAT },
+        { "file", 0, CLI_TEXT, AT(file), NULL, "FILE", "file with the request; -: standard input",
+          .group = CLI_WHAT },
+        { "csv", 0, CLI_TEXT, AT(csv), NULL, "FILE", "file with rows; -: standard input",
+          .group = CLI_WHAT },
+        { "header", 0, CLI_CHOICE, AT(header), "auto", "WHETHER",
+          "the first line has names of columns: yes, no, or auto (when nothing in it is a number)",
+          .choices = headers, .group = CLI_WHAT },
+        { "batch", 0, CLI_COUNT, AT(batch), "256", "ROWS", "rows in each request",
+          .group = CLI_WHAT },
+        { "parallel", 0, CLI_COUNT, AT(parallel), "4", "N", "requests at the same time",
+          .group = CLI_WHAT },
         { "model", 0, CLI_TEXT, AT(model), NULL, "NAME", "which model, if it serves several",
-          .fallback = "the first" },
-        { "key-file", 0, CLI_TEXT, AT(key_file), NULL, "FILE", "file with the deployment's key" },
-        { "timeout", 0, CLI_MS, AT(timeout), "60s", "TIME", "time for the answer" }),
+          .fallback = "the first", .group = CLI_WHAT },
+        { "key-file", 0, CLI_TEXT, AT(key_file), NULL, "FILE", "file with the deployment's key",
+          .group = CLI_WHAT },
+        { "ca", 0, CLI_TEXT, AT(ca), NULL, "FILE",
+          "the deployment's certificate, or its issuer's, a PEM file",
+          .fallback = "those that this machine trusts", .group = CLI_WHAT, .rare = true },
+        { "server-name", 0, CLI_TEXT, AT(server_name), NULL, "NAME",
+          "name that the certificate is for", .fallback = "the host of the address",
+          .group = CLI_WHAT, .rare = true },
+        { "timeout", 0, CLI_MS, AT(timeout), "60s", "TIME", "time for each request",
+          .group = CLI_FAILURES },
+        { "output", 0, CLI_CHOICE, AT(output), "json", "FORM",
+          "what to print for each row: an object of JSON with the outputs by name, or a line of CSV",
+          .choices = outputs, .group = CLI_OUTPUT }),
     CLI_EXAMPLES({ "ydl predict resnet --json '{\"instances\": [[0.1, 0.2]]}'", "ask for one row" },
-                 { "ydl predict resnet --file cat.json", "send a file" }),
-    CLI_SECTIONS({ "EXIT STATUS",
+                 { "ydl predict resnet --file cat.json", "send a file" },
+                 { "ydl predict shop --csv rows.csv --output csv > scores.csv", "ask for every row of a table" },
+                 { "zcat rows.csv.gz | ydl predict shop --csv - | jq .y", "the same with a pipe" }),
+    CLI_SECTIONS(
+      { "ROWS",
+        "A file for --csv has one row of the model's inputs on each line, separated by commas, "
+        "semicolons or tabs; cells may be in double quotes. Its columns are the values of the inputs "
+        "in their order. If its first line has names, and these are the names of the inputs (NAME, or "
+        "NAME.0, NAME.1 and so on for an input with several values a row), columns may stand in any "
+        "order, and others are left out. An empty cell is a missing value (NaN) where the input is a "
+        "float.\n"
+        "\n"
+        "A model whose first dimension is fixed is sent one row at a time." },
+      { "EXIT STATUS",
         "0\tThe model answered.\n"
         "1\tIt could not be asked, or the request was refused: the message says why.\n"
+        "2\tThe request or the table is malformed: the message names the line. Rows of requests "
+        "before it were answered.\n"
         "75\tNo replica could take the request: try again later.\n"
         "77\tThe deployment wants a key, or another one." }),
 };

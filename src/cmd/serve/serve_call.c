@@ -3,7 +3,6 @@
 #include "cmd/serve/serve_call.h"
 #include "serve/deployment/deployment_plan.h"
 #include "terminal/format.h"
-#include "wire/http.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -76,6 +75,22 @@ bool serve_url(const json_t *status, char out[SERVE_URL])
     return false;
 }
 
+void serve_secure(const json_t *report, char url[SERVE_URL])
+{
+    if (json_is_true(json_object_get(report, "tls")))
+        serve_secure_url(url);
+}
+
+void serve_secure_url(char url[SERVE_URL])
+{
+    size_t n = strlen("http"), all = strlen(url);
+
+    if (!str_starts(url, "http://") || all + 2 > SERVE_URL)
+        return;
+    memmove(url + n + 1, url + n, all - n + 1);
+    url[n] = 's';
+}
+
 json_t *serve_groups(const json_t *status)
 {
     AUTO_JSON *groups = json_array();
@@ -96,11 +111,16 @@ json_t *serve_groups(const json_t *status)
 
 json_t *serve_report(struct job_call *x, int wait)
 {
+    return serve_report_of(x->client, wait);
+}
+
+json_t *serve_report_of(struct client *c, int wait)
+{
     AUTO_FREE char *target = str_printf("/v1/kv/" DEPLOYMENT_STATUS "?wait=%d", wait);
     AUTO_BUF text = { .max = CLIENT_BODY_MAX };
     json_t *v = NULL;
 
-    if (!target || client_get(x->client, target, &text, NULL) < 0 || text.len == 0)
+    if (!target || client_get(c, target, &text, NULL) < 0 || text.len == 0)
         return NULL;
     (void)json_parse("the gateway's report", text.data, text.len, &v, NULL);
     return v;
@@ -111,7 +131,9 @@ json_t *serve_report(struct job_call *x, int wait)
 /* "http://HOST:PORT" taken apart. */
 static int split_url(const char *url, char host[SERVE_URL], int *ret_port, struct err *err)
 {
-    const char *at = str_starts(url, "http://") ? url + strlen("http://") : NULL;
+    const char *at = str_starts(url, "http://")    ? url + strlen("http://")
+                     : str_starts(url, "https://") ? url + strlen("https://")
+                                                   : NULL;
     const char *colon = at ? strrchr(at, ':') : NULL;
     size_t n = colon ? (size_t)(colon - at) : 0;
     int64_t port = 0;
@@ -128,7 +150,7 @@ static int split_url(const char *url, char host[SERVE_URL], int *ret_port, struc
     return 0;
 }
 
-static int read_answer(struct http_client *c, int64_t deadline, struct buf *ret, struct err *err)
+int serve_read(struct http_client *c, int64_t deadline, struct buf *ret, struct err *err)
 {
     ssize_t n = 1;
 
@@ -145,6 +167,42 @@ static int read_answer(struct http_client *c, int64_t deadline, struct buf *ret,
     return 0;
 }
 
+/* Takes over `sock`. */
+static int start_tls(struct sock *sock, const struct serve_trust *trust, const char *host,
+                     int64_t deadline, struct stream **ret, struct err *err)
+{
+    static const struct serve_trust nothing_said = { 0 };
+    const struct serve_trust *t = trust ? trust : &nothing_said;
+    AUTO(stream_tls) struct stream_tls *tls = NULL;
+    int r = stream_tls_trust(t->ca, t->any_name ? NULL : t->name ? t->name : host, &tls, err);
+
+    if (r < 0) {
+        sock_close(sock);
+        return r;
+    }
+    r = stream_tls_start(tls, sock, deadline, ret, err);
+    if (r == -EACCES)
+        err_hint(err, "--ca FILE names the certificate, or its issuer's; --server-name NAME the "
+                      "name that it is for");
+    return r;
+}
+
+int serve_connect(struct loop *l, const char *url, const struct serve_trust *trust,
+                  int64_t deadline, struct http_client **ret, struct err *err)
+{
+    struct stream *stream = NULL;
+    struct sock *sock = NULL;
+    char host[SERVE_URL];
+    int port = 0, r = split_url(url, host, &port, err);
+
+    if (r == 0)
+        r = sock_connect(l, host, port, deadline, &sock, err);
+    if (r == 0)
+        r = str_starts(url, "https://") ? start_tls(sock, trust, host, deadline, &stream, err)
+                                        : stream_plain(sock, &stream, err);
+    return r == 0 ? http_client_new(l, stream, host, NULL, ret, err) : r;
+}
+
 int serve_ask(struct loop *l, const struct serve_request *q, struct buf *ret, struct err *err)
 {
     const struct http_request request = { .method = q->method,
@@ -155,20 +213,11 @@ int serve_ask(struct loop *l, const struct serve_request *q, struct buf *ret, st
     int64_t deadline = loop_in(l, q->timeout);
     AUTO(http_client) struct http_client *c = NULL;
     struct http_answer answer = { 0 };
-    struct stream *stream = NULL;
-    struct sock *sock = NULL;
-    char host[SERVE_URL];
-    int port = 0, r = split_url(q->url, host, &port, err);
+    int r = serve_connect(l, q->url, q->trust, deadline, &c, err);
 
-    if (r == 0)
-        r = sock_connect(l, host, port, deadline, &sock, err);
-    if (r == 0)
-        r = stream_plain(sock, &stream, err);
-    if (r == 0)
-        r = http_client_new(l, stream, host, NULL, &c, err);
     if (r == 0)
         r = http_ask(c, &request, deadline, &answer, err);
     if (r == 0)
-        r = read_answer(c, deadline, ret, err);
+        r = serve_read(c, deadline, ret, err);
     return r < 0 ? r : answer.status;
 }

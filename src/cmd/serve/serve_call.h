@@ -1,6 +1,7 @@
 /* serve_call.h - what the verbs of `ydl serve` share: deployments as jobs. Fibers only. */
 #pragma once
 #include "client/job_actions.h"
+#include "wire/http.h"
 
 #define SERVE_FRAMEWORK "serve"
 #define SERVE_GATEWAY "gateway"
@@ -17,11 +18,27 @@ int serve_find(struct job_call *x, json_t **ret_status, struct err *err);
 
 /* Where its gateway listens: "http://127.0.0.1:12000". False when nobody knows yet. */
 bool serve_url(const json_t *status, char out[SERVE_URL]);
+/* The same address with https:// where the gateway's report says that it speaks TLS. */
+void serve_secure(const json_t *report, char url[SERVE_URL]);
+void serve_secure_url(char url[SERVE_URL]); /* whatever the report says */
 /* The groups of replicas: roles but the gateway. Each with {group, count}; the caller's. */
 json_t *serve_groups(const json_t *status);
 /* What the gateway last said of itself (doc/reference/gateway.md), or NULL; the caller's. It is
  * waited for up to `wait` milliseconds, as it comes a moment after the first answer. */
 json_t *serve_report(struct job_call *x, int wait);
+json_t *serve_report_of(struct client *c, int wait);
+
+/* Whose certificate is accepted where an address is https. */
+struct serve_trust {
+    const char *ca;   /* PEM file; NULL: what the machine trusts */
+    const char *name; /* that it must be for; NULL: the host of the address */
+    bool any_name;
+};
+/* A connection to a deployment's address. `trust` may be NULL. *ret is the caller's. */
+int serve_connect(struct loop *l, const char *url, const struct serve_trust *trust,
+                  int64_t deadline, struct http_client **ret, struct err *err);
+/* The rest of an answer, up to the buffer's ceiling. */
+int serve_read(struct http_client *c, int64_t deadline, struct buf *ret, struct err *err);
 
 /* A request to a deployment; the answer's body goes into `ret`. `keys` are headers, each with CRLF,
  * or NULL. Returns the status, or a negative errno. */
@@ -30,5 +47,6 @@ struct serve_request {
     const void *body;
     size_t size;
     int64_t timeout;
+    const struct serve_trust *trust; /* may be NULL */
 };
 int serve_ask(struct loop *l, const struct serve_request *q, struct buf *ret, struct err *err);

@@ -142,12 +142,15 @@ static int start(struct deploying *d, struct err *err)
 
 static bool is_answering(struct deploying *d)
 {
+    const struct serve_trust trust = { .ca = d->a->certificate, .any_name = true };
     const struct serve_request q = {
-        .method = "GET", .url = d->url, .path = "/v2/health/ready", .timeout = 2000
+        .method = "GET", .url = d->url, .path = "/v2/health/ready", .timeout = 2000, .trust = &trust
     };
     AUTO_BUF body = { .max = MIB };
 
-    return d->a->certificate || serve_ask(d->x->loop, &q, &body, NULL) == 200;
+    if (d->a->certificate)
+        serve_secure_url(d->url);
+    return serve_ask(d->x->loop, &q, &body, NULL) == 200;
 }
 
 /* Nothing stays that does not answer, nor what its user gave up. */

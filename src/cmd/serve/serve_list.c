@@ -47,13 +47,16 @@ static json_t *versions_of(struct client *c)
 static int serve_list_add(void *arg, struct client *c, struct err *err)
 {
     AUTO_JSON *status = NULL;
+    AUTO_JSON *report = NULL;
     char url[SERVE_URL] = "";
     json_t *v = NULL;
     int r = client_status(c, true, &status, err);
 
     if (r < 0 || !str_eq(format_text(status, "framework"), SERVE_FRAMEWORK))
         return r;
+    report = serve_report_of(c, 0);
     (void)serve_url(status, url);
+    serve_secure(report, url);
     r = json_make(&v, err, "{s:o, s:s, s:s, s:o, s:o, s:I, s:I}", "name",
                   json_text(format_text(status, "name")), "job", client_id(c), "state",
                   format_text(status, "state"), "url", *url ? json_string(url) : json_null(),

@@ -127,6 +127,7 @@ static int serve_status_work(struct job_call *x, struct err *err)
         (void)serve_url(status, url);
         report = serve_report(x, 0);
         (void)serve_plan(x, &plan, NULL);
+        serve_secure(report, url);
     }
     if (!x->globals->json)
         return print_text(status, plan, report, url, err);

@@ -138,9 +138,9 @@ int gateway_status_json(struct gateway *g, json_t **ret, struct err *err)
         r = status_model(g, i, models, err);
     if (r < 0)
         return r;
-    return json_make(ret, err, "{s:b,s:s,s:i,s:b,s:{s:i,s:i,s:i,s:i},s:O}", "ok", 1, "host",
-                     g->spec->host, "port", g->port, "settled", (int)g->settled, "haproxy", "pid",
-                     g->now.haproxy ? (int)haproxy_pid(g->now.haproxy) : 0, "restarts",
-                     (int)g->restarts, "reloads", (int)g->reloads, "leaving", (int)g->n_leaving,
-                     "models", models);
+    return json_make(
+        ret, err, "{s:b,s:s,s:i,s:b,s:b,s:{s:i,s:i,s:i,s:i},s:O}", "ok", 1, "host", g->spec->host,
+        "port", g->port, "tls", g->spec->certificate != NULL, "settled", (int)g->settled, "haproxy",
+        "pid", g->now.haproxy ? (int)haproxy_pid(g->now.haproxy) : 0, "restarts", (int)g->restarts,
+        "reloads", (int)g->reloads, "leaving", (int)g->n_leaving, "models", models);
 }

@@ -1,7 +1,8 @@
 /* json_values.h - the values of a tensor in JSON: reading numbers and texts into bytes, and
  * printing them. yyjson reads and prints the numbers: doubles to the last bit, floats as the
  * shortest text that gives the same float again. NaN, Infinity and -Infinity are numbers here, both
- * ways, as in the servers whose protocols these are and in Python. Private to this folder. */
+ * ways, as in the servers whose protocols these are and in Python. For this folder, and for `ydl
+ * predict`, which prints tensors too. */
 #pragma once
 #include "serve/tensor.h"
 

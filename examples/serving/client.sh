@@ -1,0 +1,41 @@
+#!/bin/bash
+# Asks a deployment for predictions, with curl.
+#
+#     ./client.sh WHERE MODEL ROWS.csv
+#
+# WHERE is an address (http://HOST:PORT), or the name of a deployment, whose address `ydl serve status` knows.
+# SERVE_KEY_FILE names the file with the deployment's key, if it has one. Prints the answer's JSON.
+set -euo pipefail
+where=$1 model=$2 rows=$3
+
+address() {
+    case $where in
+        *://*) echo "$where" ;;
+        *) ydl serve status "$where" --json | sed -n 's/.*"url": *"\([^"]*\)".*/\1/p' ;;
+    esac
+}
+
+# A key does not belong on a command line, where everybody can read it.
+key() {
+    [ -z "${SERVE_KEY_FILE:-}" ] ||
+        printf 'header = "Authorization: Bearer %s"\n' "$(grep -v '^#' "$SERVE_KEY_FILE" | head -n 1)"
+}
+
+# Each line of the table is a row.
+request() {
+    echo '{"instances": ['
+    sed 's/.*/[&]/; $!s/$/,/' "$rows"
+    echo ']}'
+}
+
+# curl sends a request again by itself when the answer is 429, 502 or 503, after the time that Retry-After
+# names or a growing one. Where nobody listens any more (code 7), the deployment may have moved.
+for _ in 1 2 3 4 5; do
+    code=0
+    request | curl --silent --show-error --fail-with-body --max-time 60 --retry 8 \
+        --config <(key) -H 'Content-Type: application/json' --data-binary @- \
+        "$(address)/v1/models/$model:predict" || code=$?
+    [ $code = 7 ] || break
+    sleep 1
+done
+exit $code

@@ -1,0 +1,115 @@
+"""The clients in examples/serving, as they stand there, against a real deployment."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import environment
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "serving"
+PYTHON = environment.directory() / "bin" / "python"
+KEY = "0123456789abcdef"
+ROWS = 600
+
+CLIENTS = {
+    "python": lambda where, rows: [sys.executable, "-S", EXAMPLES / "client.py", where, "flowers", rows],
+    "requests": lambda where, rows: [PYTHON, EXAMPLES / "client_requests.py", where, "flowers", rows],
+    "numpy": lambda where, rows: [PYTHON, EXAMPLES / "client_numpy.py", where, "flowers", rows],
+    "curl": lambda where, rows: [EXAMPLES / "client.sh", where, "flowers", rows],
+    "java": lambda where, rows: ["java", EXAMPLES / "Client.java", where, "flowers", "flower", rows],
+}
+every_client = pytest.mark.parametrize("client", CLIENTS)
+
+
+@pytest.fixture(scope="module", name="flowers")
+def fixture_flowers(tmp_path_factory):
+    """What train.py writes."""
+    found = tmp_path_factory.mktemp("flowers")
+    said = subprocess.run([PYTHON, EXAMPLES / "train.py", found], check=True, stdout=subprocess.PIPE, timeout=300)
+    assert int(said.stdout.split(b"%")[0]) > 90
+    return found
+
+
+@pytest.fixture(name="shop")
+def fixture_shop(serving, flowers):
+    """The model, a key, and the rows in the working directory."""
+    serving.run("model", "push", flowers / "flowers.onnx", "flowers", check=0)
+    rows = (flowers / "flowers.csv").read_text().splitlines()[1:]
+    assert len(rows) == ROWS
+    (serving.work / "rows.csv").write_text("\n".join(rows) + "\n")
+    (serving.work / "keys").write_text(f"# of the shop\n{KEY}\n")
+    (serving.work / "keys").chmod(stat.S_IRUSR | stat.S_IWUSR)
+    return serving
+
+
+def answers(client, done):
+    """A list of numbers for each row."""
+    text = done.stdout.decode()
+    assert done.returncode == 0, text + done.stderr.decode()
+    if client == "curl":
+        return json.loads(text)["predictions"]
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def near(got, wanted):
+    return len(got) == len(wanted) and all(
+        abs(a - b) < 1e-5 for g, w in zip(got, wanted) for a, b in zip(g, w, strict=True))
+
+
+def wanted_of(shop, *words):
+    """What `ydl predict` says to the same rows."""
+    done = shop.run("predict", "shop", "--csv", "rows.csv", *words, check=0)
+    return [json.loads(line)["kind"] for line in done.stdout.splitlines()]
+
+
+def test_all_clients_get_the_same_answers(shop):
+    url = shop.deploy("flowers", "--name", "shop", "--cpus", 1, "--key-file", shop.work / "keys")
+    wanted = wanted_of(shop, "--key-file", "keys")
+    assert len(wanted) == ROWS and all(abs(sum(row) - 1) < 1e-5 for row in wanted)
+    for client, command in CLIENTS.items():
+        for where in (url, "shop"):
+            done = shop.command(*command(where, "rows.csv"), env={"SERVE_KEY_FILE": "keys"})
+            assert near(answers(client, done), wanted), (client, where)
+
+
+@every_client
+def test_a_request_that_is_wrong_is_not_repeated(shop, client):
+    url = shop.deploy("flowers", "--name", "shop", "--cpus", 1, "--key-file", shop.work / "keys")
+    done = shop.command(*CLIENTS[client](url, "rows.csv"), timeout=30)
+    assert done.returncode != 0 and b"401" in done.stdout + done.stderr and b"key" in done.stdout + done.stderr
+    (shop.work / "short.csv").write_text("1,2\n")
+    done = shop.command(*CLIENTS[client](url, "short.csv"), env={"SERVE_KEY_FILE": "keys"}, timeout=30)
+    assert done.returncode != 0 and b"400" in done.stdout + done.stderr and b"[1, 2]" in done.stdout + done.stderr
+
+
+@every_client
+def test_a_replica_that_is_restarted_is_waited_for(shop, client):
+    url = shop.deploy("flowers", "--name", "shop", "--cpus", 1)
+    wanted = wanted_of(shop)
+    os.kill(shop.find("ydl-native serve --host")[0], signal.SIGKILL)
+    assert near(answers(client, shop.command(*CLIENTS[client](url, "rows.csv"))), wanted)
+
+
+@every_client
+def test_a_deployment_that_moved_is_found_again(shop, client):
+    """The first address that `ydl` tells is one where nobody listens."""
+    shop.deploy("flowers", "--name", "shop", "--cpus", 1)
+    wanted = wanted_of(shop)
+    stale = shop.work / "bin" / "ydl"
+    stale.parent.mkdir()
+    stale.write_text(f"""#!/bin/sh
+if mkdir {shop.work}/told 2>/dev/null; then
+    echo '{{"url": "http://127.0.0.1:1"}}'
+else
+    exec {shop.bin}/ydl "$@"
+fi
+""")
+    stale.chmod(0o755)
+    done = shop.command(*CLIENTS[client]("shop", "rows.csv"),
+                        env={"PATH": f"{stale.parent}:{shop.env['PATH']}"})
+    assert (shop.work / "told").exists() and near(answers(client, done), wanted)
