@@ -4,12 +4,14 @@
  * They lie in warmup/, beside the model's own directory, and run in the order of their names. A
  * *.json is the body of a request, of TensorFlow Serving's predict or the Open Inference Protocol's
  * infer, whichever it looks like; a *.bin is one with binary tensors, behind the header line that
- * says how long its JSON is, and an empty line. */
+ * says how long its JSON is, and an empty line. A *.json may also say what it is to be answered:
+ * see warmup_expected.h. */
 #include "base/array.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "loop/work.h"
 #include "serve/engine/server_private.h"
+#include "serve/engine/warmup_expected.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -148,11 +150,14 @@ static int warmup_ask(struct warmup *w, const struct served *as_ready)
 {
     AUTO_FREE char *target = NULL;
     AUTO_EXCHANGE x = { 0 };
+    AUTO_WARMUP_EXPECTED expected = { 0 };
     struct exchange_request request = { .method = "POST" };
     char length[24] = "";
     enum exchange_step step;
-    int r = make_target(w, &target, length);
+    int r = str_ends(w->name, ".json") ? warmup_expected_read(&w->file, &expected, &w->err) : 0;
 
+    if (r == 0)
+        r = make_target(w, &target, length);
     if (r < 0)
         return r;
     request.target = target;
@@ -164,6 +169,11 @@ static int warmup_ask(struct warmup *w, const struct served *as_ready)
     if (r == 0 && x.answer.status != 200)
         r = err_set(&w->err, -EINVAL, "it was answered %d: %.*s", x.answer.status,
                     (int)x.answer.body.len, (const char *)x.answer.body.data);
+    if (r == 0) {
+        r = warmup_expected_check(&expected, x.answer.body.data, x.answer.body.len, &w->err);
+        if (r < 0)
+            (void)err_wrap(&w->err, r, "the model's answer is wrong");
+    }
     return r;
 }
 
