@@ -157,6 +157,13 @@ def test_tables_are_filled_from_the_model_s_assets(serve, saved):
     assert predict(server, "words", ["blue", "red", "black"]) == [2, 0, -1]
 
 
+def test_warm_up_requests_of_tensorflow_serving_are_answered(serve, saved, library):
+    assert serve(saved / "warmed").ready["warmup_requests"] == 2
+    assert serve(saved / "warmed" / "saved_model.pb").ready["warmup_requests"] == 2
+    said = refused(saved / "badly", "--lib", library)
+    assert "the warm-up request 2 of '" in said and "[-1, 64]" in said
+
+
 # ---- memory ----
 
 def test_what_a_model_keeps_of_a_request_stays_as_it_was(serve, saved):
