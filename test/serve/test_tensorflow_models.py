@@ -254,6 +254,11 @@ def test_a_model_that_cannot_be_served_is_refused_with_a_sentence(saved, library
     assert name in said and text in said
 
 
+def test_a_library_that_is_missing_is_answered_with_what_to_type(saved):
+    said = refused(saved / "dense")
+    assert "libtensorflow_cc.so.2" in said and "pip install --upgrade tensorflow-cpu" in said
+
+
 def test_another_library_is_refused(saved, tmp_path):
     (tmp_path / "libtensorflow_cc.so.2").write_text("not a library")
     said = refused(saved / "dense", "--lib", tmp_path)

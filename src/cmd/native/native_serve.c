@@ -243,12 +243,9 @@ static void native_serve_environment(unsigned cpus)
     const struct {
         const char *name, *value;
     } rows[] = {
-        /* Threads of OpenMP spin while they wait, at the cost of everybody else in a container. */
-        { "OMP_WAIT_POLICY", "passive" },
-        { "OMP_NUM_THREADS", threads },           /* of MXNet; others are told in their own ways */
-        { "MXNET_CPU_WORKER_NTHREADS", threads }, /* likewise */
-        { "MXNET_SUBGRAPH_VERBOSE", "0" },
-        { "TF_CPP_MIN_LOG_LEVEL", "2" }, /* errors only */
+        { "OMP_WAIT_POLICY", "passive" }, /* OpenMP's spin, at the cost of everybody else */
+        { "MXNET_OMP_MAX_THREADS", threads }, { "MXNET_CPU_WORKER_NTHREADS", threads },
+        { "MXNET_SUBGRAPH_VERBOSE", "0" },    { "TF_CPP_MIN_LOG_LEVEL", "2" }, /* errors only */
     };
 
     (void)snprintf(threads, sizeof(threads), "%u", cpus);
