@@ -28,6 +28,7 @@ struct backend_ops {
     const char *const *files;
     const char *says;    /* for a hint: "ONNX (model.onnx)" */
     const char *package; /* of Python, which brings the library: for another hint */
+    const char *records; /* a file of TensorFlow Serving's warm-up requests, in the model; NULL */
     bool shapes;         /* it may be told them */
     bool directory;      /* a manifest's entry may be "": the model is the directory */
     /* It runs in processes of its own, each one run at a time; `threads` is for each then. */
