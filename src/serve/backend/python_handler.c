@@ -158,6 +158,13 @@ static int handler_run(void *model, const struct tensors *in, struct tensors *re
     return worker_pool_run(m->pool, in, ret, err);
 }
 
+static bool handler_ready(void *model)
+{
+    const struct handler_model *m = model;
+
+    return worker_pool_ready(m->pool);
+}
+
 static void handler_unload(void *model)
 {
     struct handler_model *m = model;
@@ -180,5 +187,6 @@ const struct backend_ops backend_python = {
     .load = handler_load,
     .signature = handler_signature,
     .run = handler_run,
+    .ready = handler_ready,
     .unload = handler_unload,
 };

@@ -48,6 +48,7 @@ struct worker_pool {
     bool stopping;          /* under the lock */
     bool loaded;            /* likewise: all were ready once */
     struct err failed;      /* likewise: why one could not be loaded; code 0: none yet */
+    int64_t none_ms;        /* likewise: since when no worker was there to run; 0 */
     struct worker *v;
     unsigned n;
 };
