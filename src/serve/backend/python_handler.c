@@ -169,8 +169,11 @@ static void handler_unload(void *model)
 {
     struct handler_model *m = model;
 
-    if (m)
-        worker_pool_free(m->pool);
+    if (!m)
+        return;
+    worker_pool_free(m->pool);
+    free(m->library->python); /* no other model has it */
+    free(m->library);
     free(m);
 }
 
