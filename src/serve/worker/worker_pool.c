@@ -65,8 +65,10 @@ static int take_worker(struct worker_pool *p, struct worker **ret, struct err *e
         else
             (void)wait_change(p, begin + ms);
     }
-    if (r == 0)
+    if (r == 0) {
         (*ret)->state = WORKER_BUSY;
+        (*ret)->last_line[0] = '\0'; /* of earlier requests: it would explain nothing */
+    }
     pthread_mutex_unlock(&p->lock);
     return r;
 }

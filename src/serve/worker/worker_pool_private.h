@@ -25,7 +25,7 @@ struct worker {
     bool ended;                  /* likewise: the process has, while a run still has it */
     int status;                  /* then */
     uint64_t life;               /* likewise: counts processes */
-    char last_line[WORKER_LINE]; /* likewise: that it printed */
+    char last_line[WORKER_LINE]; /* likewise: that it printed since its last request began */
     char end_text[64];           /* likewise: how the last one ended, and its last line */
     char end_line[WORKER_LINE];
     struct worker_process process;
