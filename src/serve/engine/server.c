@@ -136,18 +136,6 @@ static void server_publish(struct server *s, enum model_state state)
     s->served.models_n = 1;
 }
 
-void server_look(struct server *s)
-{
-    bool ready;
-
-    if (!s->served_model.signatures_n || !s->source.ops->ready)
-        return;
-    ready = s->source.ops->ready(s->model);
-    s->served_model.state = ready ? MODEL_AVAILABLE : MODEL_LOADING;
-    s->served_model.reason = ready ? NULL : "no worker of the handler is ready";
-    s->served.ready = ready && !s->draining;
-}
-
 static void server_on_batch(void *user, int64_t rows, int64_t ns)
 {
     struct server *s = user;
@@ -224,7 +212,6 @@ static int server_drain(struct server *s, struct err *err)
     struct group beside;
     int r;
 
-    s->draining = true;
     s->served.ready = false;
     fiber_shield(s->loop, true); /* we are cancelled already; a second signal ends the process */
     group_init(&beside, s->loop, 0);

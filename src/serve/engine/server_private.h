@@ -25,7 +25,6 @@ struct server {
     struct signature signature;
     struct batcher *batcher;
 
-    bool draining;
     struct served served;
     struct served_model served_model;
 
@@ -45,9 +44,6 @@ struct server_request {
 struct server_request *server_request_new(struct server *s, uint64_t body_max);
 /* Counts `n` more bytes to it; -EAGAIN when the server has no room for them. */
 int server_request_charge(struct server_request *q, uint64_t n);
-
-/* Before each request: a model whose workers are all gone is not available for the time. */
-void server_look(struct server *s);
 
 /* Runs the model on x->inputs and finishes the exchange, or fails it. Fibers only. */
 void server_run_model(struct server_request *q, struct exchange *x, int64_t deadline);
@@ -72,3 +68,6 @@ int server_warm_up(struct server *s, size_t *ret, struct err *err);
 
 /* What a failure of a run is called in protocols. */
 enum exchange_code server_code_of(int r);
+
+/* Before each request: a model whose workers are all gone is not available for the time. */
+void server_look(struct server *s);
