@@ -53,6 +53,8 @@ struct backend_ops {
      * stay valid until tensors_done(), after unload() no longer. -EINVAL: the input is to blame,
      * anything else is a fault of the model or the library. */
     int (*run)(void *model, const struct tensors *in, struct tensors *ret, struct err *err);
+    /* Can it be run now? NULL: always. Does not wait. */
+    bool (*ready)(void *model);
     void (*unload)(void *model); /* NULL is fine; not while run() is at work */
 };
 
