@@ -4,7 +4,9 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import time
+from pathlib import Path
 
 import pytest
 from serving_load import Load, ask
@@ -234,6 +236,25 @@ def test_scale_during_and_after_an_update_means_the_version_that_serves(serving,
     assert ask(url)[0] == 503
     serving.run("serve", "scale", "mlp", 1, check=0)
     serving.wait_for(lambda: serving.ready(2) == 1, "one again")
+    assert ask(url) == (200, two)
+
+
+def put(serving, key, value):
+    """Into the job's key-value store, as its owner may."""
+    job = serving.jobs()[-1]
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(str(Path((job / "run").read_text().strip()) / "api.sock"))
+        s.sendall(f"PUT /v1/kv/{key} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(value)}\r\n\r\n".encode() + value)
+        assert b" 200 " in s.recv(1000)
+
+
+def test_what_is_no_request_is_in_nobodys_way(serving, both):
+    url, _, two = both
+    for key, value in [("serve/ask/lines", b"{\n}"), ("serve/ask/none", b"no"), ("serve/ask/list", b"[]"),
+                       ("serve/ask/" + "x" * 200, b"{}"), ("serve/ask/", b"{}"), ("serve/ask/zero", b"{\0}"),
+                       ("serve/at/a", b"x"), ("serve/at/b/9/0/0/127.0.0.1:1", b"x")]:
+        put(serving, key, value)
+    assert result(update(serving, "--to", 2, "--watch", "100ms"))["result"] == "done"
     assert ask(url) == (200, two)
 
 
