@@ -4,7 +4,9 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import time
+from pathlib import Path
 
 import pytest
 from serving_load import Load, ask
@@ -195,6 +197,17 @@ def test_an_update_goes_on_without_its_client(serving, both, number):
     assert ask(url) == (200, two)
 
 
+def test_an_update_need_not_be_waited_for(serving, both):
+    url, _, two = both
+    assert result(update(serving, "--to", 2, "--watch", "100ms", "--no-wait"))["result"] == "started"
+    serving.wait_for(lambda: (serving.model().get("last") or {}).get("result") == "done", "its end")
+    assert ask(url) == (200, two)
+    logs = serving.start("serve", "logs", "mlp", "-f", "--version", 2)
+    assert b"mlp:2" in logs.stderr.readline() + logs.stderr.readline()
+    logs.kill()
+    logs.wait()
+
+
 def test_one_update_at_a_time_and_it_can_be_taken_back_or_replaced(serving, both):
     url, one, two = both
     serving.push("mlp2")
@@ -234,6 +247,25 @@ def test_scale_during_and_after_an_update_means_the_version_that_serves(serving,
     assert ask(url)[0] == 503
     serving.run("serve", "scale", "mlp", 1, check=0)
     serving.wait_for(lambda: serving.ready(2) == 1, "one again")
+    assert ask(url) == (200, two)
+
+
+def put(serving, key, value):
+    """Into the job's key-value store, as its owner may."""
+    job = serving.jobs()[-1]
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(str(Path((job / "run").read_text().strip()) / "api.sock"))
+        s.sendall(f"PUT /v1/kv/{key} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(value)}\r\n\r\n".encode() + value)
+        assert b" 200 " in s.recv(1000)
+
+
+def test_what_is_no_request_is_in_nobodys_way(serving, both):
+    url, _, two = both
+    for key, value in [("serve/ask/lines", b"{\n}"), ("serve/ask/none", b"no"), ("serve/ask/list", b"[]"),
+                       ("serve/ask/" + "x" * 200, b"{}"), ("serve/ask/", b"{}"), ("serve/ask/zero", b"{\0}"),
+                       ("serve/at/a", b"x"), ("serve/at/b/9/0/0/127.0.0.1:1", b"x")]:
+        put(serving, key, value)
+    assert result(update(serving, "--to", 2, "--watch", "100ms"))["result"] == "done"
     assert ask(url) == (200, two)
 
 

@@ -140,6 +140,20 @@ static int start(struct deploying *d, struct err *err)
 
 /* ---- its first answer ---- */
 
+/* The others have replicas as well: what answers without a key is the first model. */
+static bool are_ready(struct deploying *d)
+{
+    AUTO_JSON *report = d->n > 1 ? serve_report(d->x, 0) : NULL;
+    bool ready = true;
+
+    for (size_t i = 0; d->n > 1 && i < d->n && ready; i++) {
+        const json_t *m = report ? deployment_model(report, d->refs[i].name) : NULL;
+
+        ready = json_int_or(json_array_get(json_object_get(m, "versions"), 0), "ready", 0) > 0;
+    }
+    return ready;
+}
+
 static bool is_answering(struct deploying *d)
 {
     const struct serve_trust trust = { .ca = d->a->certificate, .any_name = true };
@@ -184,7 +198,7 @@ static int deploy_await(struct deploying *d, struct err *err)
             (void)tell_registry(d, false, NULL);
             return job_exit(status, err);
         }
-        if (serve_url(status, d->url) && is_answering(d))
+        if (serve_url(status, d->url) && is_answering(d) && are_ready(d))
             return 0;
         if (json_int_or(status, "restarts", 0) >= GIVE_UP_RESTARTS)
             return give_up(d,
