@@ -130,8 +130,6 @@ int buf_printf(struct buf *b, const char *fmt, ...)
     va_end(ap);
     if (n < 0)
         return -EINVAL;
-    if ((size_t)n < sizeof(text))
-        return buf_add(b, text, (size_t)n);
     if ((size_t)n > b->max - b->len)
         return -E2BIG;
     b->max += 1; /* vsnprintf's NUL is not content */
@@ -139,9 +137,13 @@ int buf_printf(struct buf *b, const char *fmt, ...)
     b->max -= 1;
     if (r < 0)
         return r;
-    va_start(ap, fmt);
-    vsnprintf((char *)room, (size_t)n + 1, fmt, ap);
-    va_end(ap);
+    if ((size_t)n < sizeof(text)) {
+        memcpy(room, text, (size_t)n + 1);
+    } else {
+        va_start(ap, fmt);
+        vsnprintf((char *)room, (size_t)n + 1, fmt, ap);
+        va_end(ap);
+    }
     b->len += (size_t)n;
     return 0;
 }
