@@ -153,10 +153,9 @@ struct exchange {
     const struct served *served;
     const struct served_model *model; /* found by name and version or label; NULL: none asked for */
     const struct signature *signature; /* the one to run; for EXCHANGE_RUN */
-    struct signature
-        own; /* what a dynamic one is for this request; `signature` points to it then */
-    struct tensors inputs;          /* checked against it, all there, in its order */
-    struct exchange_wanted *wanted; /* outputs to compute; none: all. Names exist. */
+    struct signature own;              /* a dynamic one, as this request and its answer are */
+    struct tensors inputs;             /* checked against it, all there, in its order */
+    struct exchange_wanted *wanted;    /* outputs to compute; none: all. Names exist. */
     size_t wanted_n;
     struct exchange_answer answer;
 
