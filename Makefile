@@ -31,7 +31,7 @@ torture: ## every unit test, once for each allocation that can fail
 fuzz: ## every fuzz target for YDL_FUZZ_SECONDS (30)
 	@$(call build,fuzz,build/fuzz,--target fuzzers) && $(call ctest,build/fuzz,-L fuzz)
 check-gpu: all ## jobs on a machine with an NVIDIA GPU (check-full does not need one)
-	@test/gpu/check
+	@test/gpu/check && test/gpu/check_serving
 check-cgroup: all ## memory limits on a machine with cgroups of version 2 that we may make
 	@test/cgroup/check
 cov: ## line coverage of the unit tests, as build/cov/index.html

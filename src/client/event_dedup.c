@@ -9,9 +9,15 @@ bool event_dedup_seen(struct event_dedup *s, const char *line, size_t n)
 
     if (!event_number(line, n, &number))
         return false;
+    hash = str_hash(line, n);
+    if (number == 0 && s->began && s->first != hash)
+        s->next = 0;
+    if (number == 0) {
+        s->began = true;
+        s->first = hash;
+    }
     if (number + EVENT_DEDUP_BACK < s->next)
         return true;
-    hash = str_hash(line, n);
     if (number < s->next && s->hash[number % EVENT_DEDUP_BACK] == hash)
         return true;
     s->hash[number % EVENT_DEDUP_BACK] = hash;

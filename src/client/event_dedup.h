@@ -3,7 +3,8 @@
  *
  * Records are numbered. A master that died may have sent records that it had not stored; the next
  * one gives their numbers to others. So a record is known by its number and its text, as far back
- * as EVENT_DEDUP_BACK; what is older was kept. Pure. */
+ * as EVENT_DEDUP_BACK; what is older was kept. A master that found no record of the one before it
+ * begins anew: it has another record 0, and nothing of its log was seen. Pure. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +13,9 @@
 #define EVENT_DEDUP_BACK 1024
 
 struct event_dedup {
-    uint64_t next; /* behind the highest number so far */
+    uint64_t next;  /* behind the highest number so far */
+    uint64_t first; /* the hash of record 0, once it came */
+    bool began;     /* it did */
     uint64_t hash[EVENT_DEDUP_BACK];
 };
 

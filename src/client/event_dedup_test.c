@@ -52,6 +52,23 @@ static void what_is_far_back_was_seen(void **state)
     }
 }
 
+static void nothing_of_a_log_that_begins_anew_was_seen(void **state)
+{
+    struct event_dedup s = { 0 };
+    char line[64];
+
+    (void)state;
+    for (int log = 0; log < 3; log++) {
+        for (int i = 0; i < 2 * EVENT_DEDUP_BACK / (log + 1); i++) {
+            snprintf(line, sizeof(line), "{\"seq\":%d,\"log\":%d}", i, i == 0 ? log : 0);
+            assert_true(is_new(&s, line) || (log > 0 && i > 0));
+        }
+        assert_false(is_new(&s, line));
+        assert_int_equal(s.next, 2 * EVENT_DEDUP_BACK / (log + 1));
+    }
+    assert_true(is_new(&s, "{\"seq\":682,\"log\":2}"));
+}
+
 static void a_line_without_a_number_is_new(void **state)
 {
     static const char *const lines[] = { "", "{", "{\"seq\":", "{\"seq\":x}", "{\"t\":1}", "x" };
@@ -72,6 +89,7 @@ int main(void)
         cmocka_unit_test(a_record_is_new_once),
         cmocka_unit_test(another_record_of_the_same_number_is_new),
         cmocka_unit_test(what_is_far_back_was_seen),
+        cmocka_unit_test(nothing_of_a_log_that_begins_anew_was_seen),
         cmocka_unit_test(a_line_without_a_number_is_new),
     };
 

@@ -41,6 +41,7 @@ enum event_kind {
     EVENT_READY,     /* a task became ready: task */
     EVENT_PHASE,   /* how far the start has come: name, who (was waited for); made by the master */
     EVENT_NOTE,    /* a sentence for people: text, level; unsaved: results could not be saved;
+                    * published: the version of a model that the job's output became;
                     * missing: output of so many task attempts is not known to be saved;
                     * avoid, lift: a node that gets no more containers, or may have some again */
     EVENT_STORY,   /* the first failure, decided at the end: as EVENT_FAILURE */

@@ -53,6 +53,7 @@ struct history *history_free(struct history *h)
     json_decref(h->whose);
     json_decref(h->story);
     json_decref(h->unsaved);
+    json_decref(h->published);
     json_decref(h->missing);
     free(h);
     return NULL;
@@ -343,6 +344,10 @@ static int history_on_note(struct history *h, const json_t *v, int64_t t)
         return -ENOMEM;
     if (json_is_true(json_object_get(v, "unsaved")) && !h->unsaved)
         history_keep(&h->unsaved, v, "text");
+    if (json_is_object(json_object_get(v, "published"))) {
+        json_decref(h->published);
+        h->published = json_incref(json_object_get(v, "published"));
+    }
     return 0;
 }
 

@@ -184,10 +184,11 @@ int history_json(const struct history *h, int with_tasks, json_t **ret, struct e
         maybe_int(h->started, h->started >= 0), "ended", maybe_int(h->ended, h->ended >= 0), "exit",
         maybe_int(history_json_exit_of(h), h->exit >= 0), "whose", maybe(h->whose));
     if (r == 0)
-        r = json_make(
-            &end, err, "{s:o, s:o, s:o, s:o, s:o, s:o}", "roles", history_json_roles_json(h),
-            "tasks", with_tasks ? history_json_tasks_json(h) : json_array(), "story", story_json(h),
-            "progress", progress_json(h), "unsaved", maybe(h->unsaved), "missing", missing_json(h));
+        r = json_make(&end, err, "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "roles",
+                      history_json_roles_json(h), "tasks",
+                      with_tasks ? history_json_tasks_json(h) : json_array(), "story",
+                      story_json(h), "progress", progress_json(h), "unsaved", maybe(h->unsaved),
+                      "missing", missing_json(h), "published", maybe(h->published));
     if (r < 0)
         return r;
     if (!with_tasks)

@@ -24,7 +24,7 @@ struct history_role {
 
 /* Texts are JSON strings, shared with the line that they came in; NULL: not said. */
 struct history {
-    json_t *job, *name, *user, *platform, *framework, *reason, *whose, *story, *unsaved;
+    json_t *job, *name, *user, *platform, *framework, *reason, *whose, *story, *unsaved, *published;
     json_t *missing; /* sentences about output that is not known to be saved */
     int64_t n_missing;
     enum job_state state;

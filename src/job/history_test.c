@@ -177,7 +177,7 @@ static void the_document_says_what_happened(void **state)
         "\"host\":\"10.0.0.1\",\"ports\":[9000],\"pid\":42,\"since\":10,\"code\":null,"
         "\"class\":null,\"step\":20,\"total\":100,\"metrics\":{\"loss\":0.5}}],"
         "\"story\":null,\"progress\":{\"step\":20,\"total\":100,\"eta_ms\":8000},\"unsaved\":"
-        "null,\"missing\":null}");
+        "null,\"missing\":null,\"published\":null}");
 }
 
 /* A job that succeeded has an exit code of its own then; one that failed keeps its task's. */
@@ -205,6 +205,22 @@ static void results_that_were_not_saved_change_the_exit_code(void **state)
         assert_int_equal(json_integer_value(json_object_get(v, "exit")), rows[i].exit);
         assert_string_equal(json_string_value(json_object_get(v, "unsaved")), "full");
     }
+}
+
+static void what_was_published_is_kept(void **state)
+{
+    AUTO(history) struct history *h = NULL;
+    AUTO_JSON *v = NULL;
+
+    (void)state;
+    assert_int_equal(history_new(&h, NULL), 0);
+    assert_int_equal(apply(h, "{\"event\":\"note\",\"text\":\"x\",\"published\":5}"), 0);
+    assert_int_equal(apply(h, "{\"event\":\"note\",\"text\":\"x\","
+                              "\"published\":{\"model\":\"m:3\"}}"),
+                     0);
+    assert_int_equal(history_json(h, 0, &v, NULL), 0);
+    assert_string_equal(
+        json_string_value(json_object_get(json_object_get(v, "published"), "model")), "m:3");
 }
 
 /* It may be told by several masters, one after the other; the exit code is not touched. */
@@ -301,6 +317,7 @@ int main(void)
         cmocka_unit_test(the_agents_of_a_long_job_are_known),
         cmocka_unit_test(the_document_says_what_happened),
         cmocka_unit_test(results_that_were_not_saved_change_the_exit_code),
+        cmocka_unit_test(what_was_published_is_kept),
         cmocka_unit_test(output_that_is_missing_is_counted_once),
         cmocka_unit_test(a_line_cut_short_changes_nothing),
         cmocka_unit_test(hostile_lines_do_no_harm),

@@ -18,6 +18,7 @@
 #define CAPACITY_MASTER_CONTAINERS 500 /* … so many containers; for each beyond them it has … */
 #define CAPACITY_MASTER_EACH_KB 64     /* … so much more */
 #define CAPACITY_MASTER_CORES 1
+#define CAPACITY_PUBLISH_MB 192 /* and more for one that publishes a model: it looks into it */
 
 struct capacity_master {
     int64_t memory_mb;

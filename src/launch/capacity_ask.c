@@ -22,12 +22,13 @@ static int64_t megabytes(uint64_t bytes, int64_t otherwise)
 static int64_t master_mb(const struct spec *s)
 {
     int64_t containers = 0;
+    int64_t base = CAPACITY_MASTER_MB + (s->publish.name ? CAPACITY_PUBLISH_MB : 0);
 
     for (size_t i = 0; i < s->n_roles; i++)
         containers += s->roles[i].count;
     if (containers <= CAPACITY_MASTER_CONTAINERS)
-        return CAPACITY_MASTER_MB;
-    return CAPACITY_MASTER_MB +
+        return base;
+    return base +
            ((containers - CAPACITY_MASTER_CONTAINERS) * CAPACITY_MASTER_EACH_KB + 1023) / 1024;
 }
 

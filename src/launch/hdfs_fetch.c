@@ -8,6 +8,7 @@
 #include "launch/conf_export.h"
 #include "launch/launch_options.h"
 #include "launch/submit_tokens.h"
+#include "launch/targets/publish_target.h"
 #include "loop/fiber.h"
 
 #include <fcntl.h>
@@ -83,11 +84,13 @@ static const char *remote_target(const struct spec *s)
     return NULL;
 }
 
-/* What agents read or write there while the job runs. */
+/* What agents and the master read or write there while the job runs. */
 static const char *remote_use(const struct spec *s)
 {
     const char *found = remote_target(s);
 
+    if (!found)
+        found = publish_remote(s);
     return found || !s->tensorboard || !spec_is_remote(s->tensorboard) ? found : s->tensorboard;
 }
 
@@ -151,6 +154,14 @@ static int look_at_targets(struct looking *l, const struct spec_files *out, stru
     return r;
 }
 
+static int look_at_registry(struct looking *l, const struct spec *s, struct err *err)
+{
+    struct err why = ERR_INIT;
+    int r = publish_check(l->fetch->session, l->fetch->set, s, DEPLOY_PROBE, &why);
+
+    return options_blame(l->faults, "output.publish", r, &why, err);
+}
+
 int fetch_check(struct session *session, const struct spec *s, struct spec_faults *f,
                 struct err *err)
 {
@@ -162,6 +173,8 @@ int fetch_check(struct session *session, const struct spec *s, struct spec_fault
         r = each_list(s, look_at_list, &l, err);
     if (r == 0)
         r = look_at_targets(&l, &s->output, err);
+    if (r == 0)
+        r = look_at_registry(&l, s, err);
     fs_set_free(fetch.set);
     return r;
 }
@@ -387,6 +400,8 @@ static int write_tokens(struct session *session, const struct spec *s, const str
             r = err_oom(err);
     if (r == 0 && s->tensorboard && spec_is_remote(s->tensorboard) &&
         strs_add(&places, s->tensorboard) < 0)
+        r = err_oom(err);
+    if (r == 0 && publish_remote(s) && strs_add(&places, publish_remote(s)) < 0)
         r = err_oom(err);
     if (r == 0)
         r = deploy_tokens(session, &places, tokens, err);

@@ -82,6 +82,8 @@ static int move_all(const struct base_walk *w, struct spec *s)
         r = move_path(w, &s->venv, 0);
     if (r == 0)
         r = move_path(w, &s->keytab, 0);
+    if (r == 0)
+        r = move_path(w, &s->publish.registry, 0);
     for (size_t i = 0; i < s->pip.n && r == 0; i++)
         r = move_pip(w, &s->pip.v[i]);
     target.lookup = false; /* results need not be there yet */

@@ -19,6 +19,7 @@
 #include "launch/launch_local.h"
 #include "launch/machine_check.h"
 #include "launch/native_programs.h"
+#include "launch/targets/publish_target.h"
 #include "platform/local/local_platform.h"
 
 #include <stdio.h>
@@ -123,6 +124,15 @@ const struct cli_opt options_table[] = {
       "time limit, including waiting (default: none)", .group = CLI_FAILURES },
     { "output", 0, CLI_LIST, AT(output), NULL, "[DIR=]TARGET",
       "where to put the results in $YDL_OUT", .group = CLI_OUTPUT },
+    { "publish", 0, CLI_TEXT, AT(publish), NULL, "NAME",
+      "publish the results as a new version of this model if the job succeeds",
+      .group = CLI_OUTPUT, .rare = true },
+    { "publish-path", 0, CLI_TEXT, AT(publish_path), NULL, "PATH",
+      "file or directory below the results to publish (default: all of them)",
+      .group = CLI_OUTPUT, .rare = true },
+    { "registry", 0, CLI_TEXT, AT(registry), NULL, "DIR",
+      "registry to publish to: a directory, or an hdfs:// name (default: as for 'ydl model')",
+      .group = CLI_OUTPUT, .rare = true },
     { "tensorboard", 0, CLI_TEXT, AT(tensorboard), NULL, "DIR",
       "run TensorBoard on DIR beside the job", .group = CLI_OUTPUT },
     { "queue", 0, CLI_TEXT, AT(queue), NULL, "QUEUE", "queue to submit to", .group = CLI_CLUSTER },
@@ -314,6 +324,8 @@ static int options_complete(struct spec *s, enum options_on on, const struct fra
         r = spec_check(s, f);
     if (r != -ENOMEM && on == OPTIONS_LOCAL)
         r = check_here(s, f);
+    if (r != -ENOMEM)
+        r = publish_complete(s, on == OPTIONS_YARN, f);
     if (r != -ENOMEM)
         r = check_env(s, on == OPTIONS_YARN, f);
     return r == -ENOMEM ? r : 0;

@@ -24,6 +24,7 @@ struct options {
         *gang_hold, *gang_retry;
     const char *grace, *save_time, *timeout, *tensorboard, *queue, *priority, *label, *nodes;
     const char *image_by, *avoid, *attempts, *staging, *client_address, *native;
+    const char *publish, *publish_path, *registry;
     struct strs roles, files, archives, env, pip, output, tags, mounts, restart_codes;
 };
 

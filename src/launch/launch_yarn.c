@@ -9,6 +9,7 @@
 #include "launch/launch_local.h"
 #include "launch/launch_options.h"
 #include "launch/submit_tokens.h"
+#include "launch/targets/publish_target.h"
 #include "loop/fiber.h"
 #include "loop/loop.h"
 #include "loop/resolve.h"
@@ -204,7 +205,12 @@ static int check_targets(struct launching *l, enum deploy_look look, struct spec
                          struct err *err)
 {
     const struct spec_files *out = &l->spec->output;
+    struct err no = ERR_INIT;
+    int x = publish_check(l->o->session, l->set, l->spec, look, &no);
 
+    x = options_blame(f, "output.publish", x, &no, err);
+    if (x < 0)
+        return x;
     for (size_t i = 0; i < out->n; i++) {
         struct err why = ERR_INIT;
         int r = deploy_check_target(l->o->session, l->set, out->v[i].to, look, &why);

@@ -6,8 +6,7 @@
  * A token lets anybody act as the user until it expires, so it names who may renew it: the
  * ResourceManager for those of the submit, the user for those that a running `ydl run` gets later.
  * A session that was itself started with tokens hands them on, since a NameNode gives none to
- * whoever came with one. The target of results is looked at in output_target.c. See
- * submit_tokens.h. */
+ * whoever came with one. See submit_tokens.h. */
 #include "launch/submit_tokens.h"
 #include "hadoop/conf/conf_path.h"
 #include "hadoop/conf/conf_services.h"
@@ -63,6 +62,8 @@ static int deploy_collect(const struct spec *s, const char *base, struct strs *o
         r = deploy_add_output(out, &s->output);
     if (r == 0)
         r = add_place(out, s->tensorboard);
+    if (r == 0 && s->publish.name)
+        r = add_place(out, s->publish.registry);
     for (size_t i = 0; i < s->n_roles && r == 0; i++) {
         r = deploy_add_files(out, &s->roles[i].files);
         if (r == 0)

@@ -1,4 +1,4 @@
-/* submit_tokens.h - delegation tokens for a job, and the check that its results can be written.
+/* submit_tokens.h - delegation tokens for a job.
  *
  * A container has no Kerberos ticket: it signs in to HDFS with tokens that the client got. One is
  * needed for each name service that the job names. Fibers only. */
@@ -57,14 +57,3 @@ int deploy_keytab_warn(const char *file, unsigned mode, unsigned qops, char **re
  */
 int deploy_keytab_sign_in(struct session *s, const struct deploy_keytab *k, char **ret_principal,
                           struct err *err);
-
-enum deploy_look {
-    DEPLOY_LOOK,  /* changes nothing: asks the NameNode whether we may write there */
-    DEPLOY_PROBE, /* at the submit: also makes an empty file and removes it again */
-};
-
-/* Can results be put at `uri`? It is a directory that we may write to, or it is not there and the
- * nearest directory above it is one. A probe finds what no bit shows: quotas, safe mode. -ENOTDIR,
- * -EACCES, -EROFS, -EDQUOT and others; the error names the place. */
-int deploy_check_target(struct session *s, struct fs_set *set, const char *uri,
-                        enum deploy_look look, struct err *err);

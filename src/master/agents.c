@@ -167,6 +167,8 @@ void agents_tell(struct agent_conn *a, const char *state)
     event_str(&e, "host", a->host);
     if (platform_has_containers(a->master->platform))
         event_str(&e, "container", agents_container(a));
+    if (a->results_left && str_eq(state, "saved"))
+        event_bool(&e, "results", 0);
     if (!str_eq(state, "up"))
         a->master->ops->owed->put(a->master, a->number, &e);
     if (event_end(&e) < 0)

@@ -40,6 +40,7 @@ struct agent_conn { /* an agent, from its grant to its loss */
     bool leaving;      /* was told to */
     bool asked;        /* was told that the job has ended, and to save what its tasks left */
     bool saved;        /* … and has done so */
+    bool results_left; /* … but for results: it was ended before it could save them */
     bool output_saved; /* what its tasks wrote is: no task starts there any more */
     bool adopted;      /* of an earlier master's, and not here yet */
     bool described;    /* the cluster's description borrows its host and node */
@@ -101,7 +102,8 @@ bool agents_saved(const struct master *m); /* after that: has everybody saved wh
 void agents_save_late(struct agent_conn *a);
 /* Whether one that is cut off will come back, or end its container when it has saved everything. */
 bool agents_will_be_heard(const struct agent_conn *a);
-void agents_tell_saved(struct agent_conn *a); /* it has saved what its tasks left */
+/* It has saved what its tasks left; `results`: these too. Only the first time counts. */
+void agents_tell_saved(struct agent_conn *a, bool results);
 /* It is gone: if it was to save something and did not, people are told so. */
 void agents_unsaved(struct master *m, uint32_t number, const char *why);
 /* At the end of the job: reports results that were lost before they could be saved. */

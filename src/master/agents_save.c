@@ -70,12 +70,17 @@ bool agents_will_be_heard(const struct agent_conn *a)
            !(m->client.gone && agents_at_client(a));
 }
 
-void agents_tell_saved(struct agent_conn *a)
+void agents_tell_saved(struct agent_conn *a, bool results)
 {
-    if (!a->saved)
-        agents_tell(a, "saved");
+    if (a->saved)
+        return;
     a->saved = true;
-    engine_on_saved(a->master->engine, a->number);
+    a->results_left = !results;
+    agents_tell(a, "saved");
+    if (results)
+        engine_on_saved(a->master->engine, a->number);
+    else
+        engine_on_results_left(a->master->engine, a->number);
 }
 
 void agents_unsaved(struct master *m, uint32_t number, const char *why)
@@ -99,8 +104,9 @@ void agents_tell_lost_results(struct master *m)
     uint32_t n = 0;
 
     engine_outcome(m->engine, &o);
-    if (o.state != JOB_SUCCEEDED || !m->platform->ops->apart)
+    if (o.state != JOB_SUCCEEDED || !m->platform->ops->apart || m->save.told_lost)
         return;
+    m->save.told_lost = true;
     for (uint32_t i = 0; i < engine_n_tasks(m->engine); i++)
         if (engine_lost_results(m->engine, i) && n++ == 0)
             (void)engine_task_name(m->engine, i, name);

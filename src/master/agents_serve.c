@@ -30,7 +30,8 @@ static void say_gone(struct agent_conn *a, int code, const struct err *why)
 {
     struct master *m = a->master;
 
-    if (m->save.until && !m->ended && !a->saved && !a->lost && !agents_will_be_heard(a))
+    if (m->save.until && !m->ended && !a->saved && !a->lost && !agents_will_be_heard(a) &&
+        m->ops->results_wanted(m))
         master_unsaved(m, "not everything could be saved: an agent has ended before");
     /* A container's agent that was killed is started again by its node, and one that only lost its
      * connection comes back: agents_watch() waits for them. */

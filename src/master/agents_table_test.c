@@ -42,7 +42,7 @@ static void lost_and_saved(struct desk *d)
     container_now = "";
     agents_tell(a, "lost");
     assert_told(d, "lost", "container_1_0001_01_000002");
-    agents_tell_saved(a);
+    agents_tell_saved(a, true);
     assert_told(d, "saved", "container_1_0001_01_000002");
 }
 

@@ -364,11 +364,11 @@ static void back_at_the_end(struct desk *d)
     d->m.save.until = loop_in(d->loop, ENOUGH);
     agents_shutdown(&d->m, 0);
     expect_save(d, here);
-    agents_tell_saved(agents_get(&d->m, 1));
+    agents_tell_saved(agents_get(&d->m, 1), true);
     assert_false(agents_saved(&d->m));
     away = come(d, 2, true);
     expect_save(d, away);
-    agents_tell_saved(agents_get(&d->m, 2));
+    agents_tell_saved(agents_get(&d->m, 2), true);
     assert_true(agents_saved(&d->m));
     (void)channel_close(here);
     (void)channel_close(away);

@@ -112,7 +112,7 @@ static void on_left(void *user, uint32_t slot)
     if (!a || !m->save.until)
         return;
     m->ops->owed->left(m, a->number);
-    agents_tell_saved(a);
+    agents_tell_saved(a, true);
 }
 
 /* The store and the hub are told before the engine: engine_on_lost() may ask for a replacement at
@@ -308,7 +308,7 @@ static int do_end(struct master *m, const struct action *a, struct err *err)
 {
     (void)a;
     (void)err;
-    if (!m->ops->results_wanted(m)) {
+    if (!m->ops->results_wanted(m) && !publish_wanted(m)) {
         m->ended = true;
         return 0;
     }
@@ -365,10 +365,11 @@ static void drive_look_for_end(struct master *m)
     if (!m->save.until || m->ended)
         return;
     look_for_record(m);
-    m->ended = m->over || agents_saved(m);
+    m->ended = m->over || (agents_saved(m) && publish_look(m));
     if (m->ended || loop_now(m->loop) < m->save.until)
         return;
-    master_unsaved(m, "not everything could be saved in time");
+    if (!publish_late(m))
+        master_unsaved(m, "not everything could be saved in time");
     tell_events(m);
     m->ended = true;
 }

@@ -32,6 +32,7 @@ struct saving {
     int64_t ask_by;      /* … and are asked to when a copy has the record of it, or then … */
     uint64_t ask_behind; /* … which ends here in the journal */
     char *unsaved;       /* why not all that tasks left could be saved, first of all; or NULL */
+    bool told_lost;      /* what was lost with containers is among that */
 };
 
 /* ---- drive.c ---- */

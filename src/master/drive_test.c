@@ -102,7 +102,7 @@ static void save_it(struct desk *d)
     assert_int_equal(path_read(path, &text, NULL), d->hdfs_away ? -ENOENT : 0);
     if (!d->hdfs_away)
         assert_non_null(memmem(text.data, text.len, "\"state\":\"KILLED\"", 16));
-    agents_tell_saved(a);
+    agents_tell_saved(a, true);
     master_wake(&d->m);
     a->channel = channel_close(a->channel);
     c = channel_close(c);
@@ -257,7 +257,7 @@ static void wait_for_key(struct desk *d)
     while (kv_deadline(d->m.kv) < INT64_MAX && loop_now(d->loop) < until)
         assert_int_equal(fiber_yield(d->loop), 0);
     assert_true(kv_deadline(d->m.kv) == INT64_MAX); /* its time was over, and it has been told */
-    agents_tell_saved(a);
+    agents_tell_saved(a, true);
     master_wake(&d->m);
     a->channel = channel_close(a->channel);
     c = channel_close(c);

@@ -320,7 +320,7 @@ static int on_saved(struct agent_conn *a, const Agent__ToMaster *msg, struct err
     AUTO_FREE char *text = NULL;
 
     if (s->last)
-        agents_tell_saved(a);
+        agents_tell_saved(a, !s->output_only);
     if (!*s->fail || output)
         return 0;
     text = str_printf("not everything could be saved to '%s': %s%s%s%s", s->to, s->fail,

@@ -69,6 +69,7 @@ static int master_read_facts(struct master *m, struct err *err)
         r = master_copy_text(facts, "cwd", &m->facts.cwd, err);
     if (r == 0)
         r = master_copy_text(facts, "out", &m->facts.out_dir, err);
+    m->facts.created = json_int_or(facts, "created", 0);
     m->client.attached = json_is_true(json_object_get(facts, "attached"));
     (void)json_unpack(facts, "{s:{s:I, s:I}}", "phases", "command", &phases[0], "staged",
                       &phases[1]);
@@ -185,6 +186,7 @@ static void master_run_watch(void *arg)
 
 static void master_stop_fibers(struct master *m)
 {
+    publish_end(m);
     if (m->watcher)
         fiber_cancel(m->watcher);
     if (m->client.watcher)

@@ -17,9 +17,11 @@
 #include "wire/http.h"
 
 struct agent_conn;
+struct fs_set;
 struct master;
 struct platform_events;
 struct results;
+struct spec_file;
 struct task;
 
 /* A copy of what the master knows, from which another one can go on: of the events log, and of the
@@ -120,6 +122,16 @@ struct master_ops {
      * saved. NULL: they lie where the job's tasks made them. */
     const char *(*results_waiting)(const struct master *m, const char *to);
     void (*nobody_saves)(struct master *m); /* no agent is left that could */
+    /* Where an output of the job is in the end, as model_publish() takes it; NULL: all of $YDL_OUT.
+     * *ret is the caller's. */
+    int (*result_place)(struct master *m, const struct spec_file *f, char **ret, struct err *err);
+    /* Files here, and on the cluster if `uri` is there. *ret is the caller's until files_close().
+     * Fibers only. */
+    int (*files_open)(struct master *m, const char *uri, struct fs_set **ret, struct err *err);
+    void (*files_close)(struct master *m, struct fs_set *set);
+    /* Before what only one master may do: waits while it is unknown whether another one has the
+     * job. Negative where one has, or we are to end. Fibers only. */
+    int (*alone)(struct master *m, struct err *err);
 
     /* ---- requests ---- */
     int (*join_address)(struct master *m, const char **ret, struct err *err); /* borrowed */

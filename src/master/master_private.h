@@ -21,6 +21,7 @@
 #include "master/master_ops.h"
 #include "master/outbox.h"
 #include "master/own_peer.h"
+#include "master/publish_output.h"
 #include "wire/admission.h"
 #include "wire/channel.h"
 
@@ -29,6 +30,7 @@
 /* What the job's submitter says of it. */
 struct job_facts {
     char *name, *user, *cwd, *out_dir;
+    int64_t created;   /* when it was submitted; 0: unknown */
     int64_t phases[2]; /* when the user's command began, and when all was uploaded; 0: unknown */
 };
 
@@ -65,6 +67,7 @@ struct master {
     struct slots slots;
     struct form form;
     struct saving save;
+    struct publish_output publish;
     struct client client; /* that the job is attached to */
     struct api api;
     struct job_status status;

@@ -56,6 +56,7 @@ struct manifest_facts {
     int64_t version, created_ms;
     const struct manifest_file *files; /* sorted by path */
     size_t n;
+    bool output; /* of that job, published when it had succeeded */
 };
 /* The document as text, with a newline; *ret is the caller's. -E2BIG when nobody could read it. */
 int manifest_text(const struct manifest_facts *f, char **ret, struct err *err);

@@ -78,6 +78,8 @@ int manifest_text(const struct manifest_facts *f, char **ret, struct err *err)
         "tree_sha256", tree, "created_ms", (json_int_t)f->created_ms, "created_by",
         json_text(f->created_by), "job", json_text(f->job), "git", json_text(f->git), "tags",
         manifest_copy(f->tags, true));
+    if (r == 0 && f->output && json_object_set_new(doc, "output", json_true()) < 0)
+        r = err_oom(err);
     if (r < 0)
         return r;
     text = json_dumps(doc, JSON_INDENT(2));

@@ -61,6 +61,11 @@ int models_read_file(const struct models *r, const char *path, struct buf *ret, 
 /* A version's manifest. Returns 1, or 0 when that version is not published. */
 int models_manifest(const struct models *r, const char *name, int64_t version, struct manifest *ret,
                     struct err *err);
+/* The version that is the output of a job, published when it had succeeded (struct model_publish):
+ * 1, or 0 when there is none. Only versions made after `since_ms` are looked at, with a day for
+ * clocks that differ. */
+int models_output(const struct models *r, const char *name, const char *job, int64_t since_ms,
+                  struct manifest *ret, struct err *err);
 /* The same for what a reference names: a version, what an alias stands for, or the newest that is
  * published. -ENOENT with a sentence that says which there are. */
 int models_find(const struct models *r, const struct model_ref *ref, struct manifest *ret,

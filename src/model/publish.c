@@ -40,9 +40,11 @@ static int publish_by_path(const void *a, const void *b)
 
 static int publish_copy(struct publishing *p, struct progress *progress, struct err *err)
 {
-    struct model_store_copy c = {
-        .to = p->r->fs, .dir = p->dir, .prefix = LAYOUT_MODEL, .progress = progress
-    };
+    struct model_store_copy c = { .loop = p->r->loop,
+                                  .to = p->r->fs,
+                                  .dir = p->dir,
+                                  .prefix = LAYOUT_MODEL,
+                                  .progress = progress };
     AUTO_MODEL_FILES warmup = { 0 };
     int r = model_store_copy(&c, p->files, &p->rows, err);
 
@@ -92,7 +94,8 @@ static int publish_manifest(struct publishing *p, struct err *err)
         .created_ms = loop_wall(),
         .created_by = p->by,
         .job = job && *job ? job : NULL,
-        .git = p->git,
+        .output = p->what->output,
+        .git = p->what->commit ? p->what->commit : p->git,
         .tags = p->what->tags,
         .files = p->rows.v,
         .n = p->rows.n,
@@ -312,7 +315,7 @@ int model_publish_files(const struct models *r, const struct model_publish *what
     *ret = (struct model_published){ 0 };
     if (x == 0)
         x = model_files_format(files, &p.facts, err);
-    if (x == 0 && fs_is_local(files->fs))
+    if (x == 0 && fs_is_local(files->fs) && !what->commit)
         x = git_head(files->root, &p.git, err);
     if (x == 0)
         x = publish_early(&p, err);

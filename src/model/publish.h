@@ -15,8 +15,10 @@ struct model_publish {
     const char *path;   /* file or directory: a path of this machine, or an hdfs:// name */
     const char *warmup; /* the same, of requests to be made first; NULL: none */
     const char *job;    /* the job that made it; NULL: $YDL_JOB, if set */
+    const char *commit; /* of its source; NULL: that of the work tree that the files are in */
     const json_t *tags; /* an object of strings, or NULL */
     bool if_changed; /* nothing is published when that version, or the newest, has the same files */
+    bool output;     /* it is the output of `job`, which has succeeded: models_output() finds it */
     bool quiet;      /* no progress line */
 };
 

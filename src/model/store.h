@@ -22,6 +22,7 @@ int model_store_put(const struct models *r, const char *path, const char *text, 
 /* Copies files into `dir` (which is made), under `prefix` there ("model"), and fills `ret` with one
  * row for each: its path with the prefix, size and hash. `done` counts the bytes. */
 struct model_store_copy {
+    struct loop *loop;
     struct fs *to;
     const char *dir, *prefix;
     struct progress *progress; /* NULL is fine */

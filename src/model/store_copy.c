@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/progress.h"
+#include "loop/fiber.h"
 #include "model/store.h"
 
 #include <openssl/evp.h>
@@ -46,6 +47,9 @@ static int model_store_copy_bytes(const struct model_store_copy *c, struct model
         if (r < 0)
             return r;
         progress_add(c->progress, (uint64_t)n);
+        r = fiber_yield(c->loop); /* a local disk lets nobody else run */
+        if (r < 0)
+            return err_set(err, r, "interrupted");
     }
 }
 

@@ -25,6 +25,9 @@ static int withdraw_check(const struct models *r, const char *model, int64_t ver
     if (u->deployment) {
         err_set(err, -EBUSY, "%s:%lld is used by the deployment '%.100s'", model,
                 (long long)version, u->name);
+        err_hint(err,
+                 "end it with 'ydl serve stop %.60s'; if it does not run any more: ydl fs rm %s",
+                 u->name, u->path);
     } else {
         err_set(err, -EBUSY, "%s:%lld is named by the alias '%s'", model, (long long)version,
                 u->name);

@@ -295,6 +295,24 @@ void show_resume_none(struct show *s, const char *task, enum piece_stream stream
         l->from[stream].skip = 0;
 }
 
+int show_begin_anew(struct show *s, int64_t now)
+{
+    int r = 0;
+
+    for (struct lane *l = s->lanes; l && r == 0; l = l->next)
+        for (size_t i = 0; i < COUNT_OF(l->from) && r == 0; i++) {
+            struct source *f = &l->from[i];
+
+            r = f->part.len > 0 ? show_part(s, f, true, now) : 0;
+            f->offset = f->skip = f->before = f->file_at = 0;
+            f->began = 0;
+            f->begins = false;
+        }
+    if (r == 0)
+        r = show_close(s);
+    return r == 0 ? show_put(s) : r;
+}
+
 int show_tick(struct show *s, int64_t now)
 {
     struct source *f = s->wait_first, *next;

@@ -407,6 +407,23 @@ static void what_was_shown_does_not_come_again(void **state)
     assert_true(str_ends(buf_text(&seen.all), "five\n"));
 }
 
+/* A master that knows nothing of the one before it starts every task again. */
+static void a_job_that_begins_anew_is_shown_from_its_beginning(void **state)
+{
+    AUTO_SEEN seen = SEEN;
+    AUTO(show) struct show *s = show_of(PREFIXED, &seen);
+
+    (void)state;
+    piece_at(s, 0, "one\ntwo\nthr");
+    show_resume(s);
+    assert_int_equal(show_begin_anew(s, 0), 0);
+    piece_at(s, 0, "one\n");
+    piece_at(s, 4, "two\nthree\n");
+    assert_seen(&seen.all, "w:0│ one\nw:0│ two\nw:0│ thr\nw:0│ one\nw:0│ two\nw:0│ three\n");
+    assert_int_equal(show_offset(s, "w:0", PIECE_OUT), 14);
+    assert_int_equal(show_file(s, "w:0", PIECE_OUT), 0);
+}
+
 /* A new master that starts a task again, on another machine, counts its output from 0. */
 static void a_file_that_begins_later_is_shown_from_its_beginning(void **state)
 {
@@ -460,6 +477,7 @@ int main(void)
         cmocka_unit_test(json_lines_carry_any_bytes),
         cmocka_unit_test(many_tasks_are_told_apart),
         cmocka_unit_test(what_was_shown_does_not_come_again),
+        cmocka_unit_test(a_job_that_begins_anew_is_shown_from_its_beginning),
         cmocka_unit_test(a_file_that_begins_later_is_shown_from_its_beginning),
     };
 

@@ -113,11 +113,14 @@ static int put_success(const json_t *status, struct buf *out)
 {
     int64_t from = json_int_or(status, "created", 0), to = json_int_or(status, "ended", 0);
     const char *unsaved = format_text(status, "unsaved");
+    const char *model = format_text(json_object_get(status, "published"), "model");
     char span[FORMAT_SPAN];
     int r = buf_add_str(out, " succeeded");
 
     if (r == 0 && from > 0 && to >= from)
         r = buf_printf(out, " in %s", format_span(to - from, span));
+    if (r == 0 && *model)
+        r = format_print(out, " and published %s", model);
     return r < 0 || !*unsaved ? r : format_print(out, ", but %s", unsaved);
 }
 

@@ -126,6 +126,13 @@ static void only_the_last_lines_are_told(void **state)
     assert_non_null(strstr(buf_text(&out), "    line 99\n"));
 }
 
+static void what_was_published_is_told(void **state)
+{
+    (void)state;
+    check_line("{\"job\":\"local-1\",\"state\":\"SUCCEEDED\",\"published\":{\"model\":\"m:3\"}}",
+               "job local-1 succeeded and published m:3");
+}
+
 static void a_success_is_one_line(void **state)
 {
     AUTO_BUF out = { .max = 64 * KIB };
@@ -144,6 +151,7 @@ int main(void)
         cmocka_unit_test(a_failure_is_told_with_its_lines_hint_and_next_steps),
         cmocka_unit_test(only_the_last_lines_are_told),
         cmocka_unit_test(a_success_is_one_line),
+        cmocka_unit_test(what_was_published_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

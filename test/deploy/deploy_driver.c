@@ -19,6 +19,7 @@
 #include "launch/cluster_facts.h"
 #include "launch/conf_export.h"
 #include "launch/submit_tokens.h"
+#include "launch/targets/output_target.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -16,10 +16,10 @@ from local_support import Local  # noqa: E402
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory) -> Path:
-    """A directory with what test/serve/serve_models.py makes."""
+    """A directory with what test/serve/serve_models.py and rollout_models.py make."""
     found = tmp_path_factory.mktemp("models")
-    subprocess.run([environment.directory() / "bin" / "python",
-                    HERE.parent / "serve" / "serve_models.py", found], check=True, timeout=300)
+    for script in (HERE.parent / "serve" / "serve_models.py", HERE / "rollout_models.py"):
+        subprocess.run([environment.directory() / "bin" / "python", script, found], check=True, timeout=300)
     return found
 
 
@@ -30,8 +30,13 @@ class Serving(Local):
         super().__init__(tmp)
         self.env["PATH"] = f"{environment.directory() / 'bin'}:{self.env['PATH']}"
         self.env["XDG_DATA_HOME"] = str(tmp / "data")
-        self.run("model", "push", models / "mlp.onnx", "mlp", check=0)
+        self.models = models
+        self.push("mlp")
         (self.work / "one.json").write_text(json.dumps({"instances": [[0.5] * 784]}))
+
+    def push(self, name, model="mlp"):
+        """Another version of `model`."""
+        self.run("model", "push", self.models / f"{name}.onnx", model, check=0)
 
     def deploy(self, *words, check=0):
         """`ydl serve deploy`; the address that it prints."""
@@ -44,6 +49,16 @@ class Serving(Local):
 
     def status(self, name="mlp"):
         return json.loads(self.run("serve", "status", name, "--json", check=0).stdout)
+
+    def model(self, name="mlp", model="mlp"):
+        """What `ydl serve status` says of one model."""
+        return next(one for one in self.status(name)["models"] if one["model"] == model)
+
+    def ready(self, version, name="mlp", model="mlp"):
+        """How many replicas of a version are ready."""
+        report = self.status(name)["gateway"] or {"models": []}
+        return sum(one["state"] == "ready" for m in report["models"] if m["name"] == model
+                   for v in m["versions"] if v["version"] == version for one in v["replicas"])
 
     def replicas(self, name="mlp"):
         """{name: state} as the gateway sees them."""

@@ -3,22 +3,10 @@
 import json
 import os
 import signal
-import threading
 import time
-import urllib.request
 
 import pytest
-
-
-def ask(url, path="/v1/models/mlp:predict", body=None, headers=None, timeout=60):
-    """Status and answer of one request."""
-    data = json.dumps(body or {"instances": [[0.5] * 784]}).encode()
-    request = urllib.request.Request(url + path, data, {"Content-Type": "application/json", **(headers or {})})
-    try:
-        with urllib.request.urlopen(request, timeout=timeout) as answer:
-            return answer.status, json.loads(answer.read())
-    except urllib.error.HTTPError as refused:
-        return refused.code, json.loads(refused.read())
+from serving_load import Load, ask
 
 
 def test_a_model_is_deployed_asked_scaled_and_stopped(serving):
@@ -93,32 +81,6 @@ def test_who_interrupts_a_deployment_leaves_none(serving):
     assert not serving.processes()
 
 
-class Load(threading.Thread):
-    """Requests one after the other until it is ended; what was not answered well is kept."""
-
-    def __init__(self, url, wanted):
-        super().__init__(daemon=True)
-        self.url, self.wanted, self.bad, self.wrong, self.n, self.over = url, wanted, [], [], 0, False
-        self.start()
-
-    def run(self):
-        while not self.over:
-            try:
-                status, answer = ask(self.url)
-            except OSError as error:
-                status, answer = 0, str(error)
-            self.n += 1
-            if status != 200:
-                self.bad.append((status, answer))
-            elif answer != self.wanted:
-                self.wrong.append(answer)
-
-    def end(self):
-        self.over = True
-        self.join(60)
-        return self.n, self.bad, self.wrong
-
-
 def servers(serving):
     return serving.find("ydl-native serve --host")
 
@@ -175,7 +137,7 @@ def test_a_deployment_is_a_job_like_others(serving):
     serving.deploy("mlp", "--name", "shop", "--cpus", 1)
     status = json.loads(serving.run("status", "shop", "--json", check=0).stdout)
     assert (status["framework"], status["state"]) == ("serve", "RUNNING")
-    assert {role["name"] for role in status["roles"]} == {"gateway", "a"}
+    assert {role["name"] for role in status["roles"]} == {"gateway", "a", "b"}
     plan = serving.run("serve", "deploy", "mlp", "--name", "other", check=0, env={"YDL_PLAN": "1"})
     assert "ydl-native replica" in plan.stdout.decode()
     assert "shop" in serving.run("list", check=0).stdout.decode()

@@ -5,6 +5,8 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from test_yarn_faults import Run, agent_of, parent
 from ydl_cluster import spec as specs
 
@@ -120,8 +122,11 @@ def test_output_of_a_task_whose_next_container_has_not_come_is_shown(jobs):
     run.succeeded()
 
 
-def test_results_that_went_with_their_container_are_missed(jobs):
-    """Its task had ended well, and the others went on for a while: what it left was not saved yet."""
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_results_that_went_with_their_container_are_missed(jobs, how):
+    """Its task had ended well, and the others went on for a while: what it left was not saved yet. An
+    agent that is told to end, as those of an unhealthy node are, saves what its task wrote, and no
+    more."""
     go = jobs.work / "go"
     script = f"[ $YDL_INDEX = 0 ] && echo x > $YDL_OUT/x || until [ -e {go} ]; do sleep 0.1; done"
     job = jobs.start("run", "--on", "yarn", "-n", 2, "--mem", "128m", "--", "sh", "-c", script)
@@ -135,8 +140,12 @@ def test_results_that_went_with_their_container_are_missed(jobs):
     number = status()["tasks"][0]["agent"]
     events = [json.loads(line) for line in jobs.run("events", "--json", app, check=0).stdout.splitlines()]
     container = next(e["container"] for e in events if e["event"] == "agent" and e["agent"] == number)
-    kill_for_good([pid for pid in jobs.processes("ydl-node agent")
-                   if container in os.readlink(f"/proc/{pid}/cwd")])
+    agents = [pid for pid in jobs.processes("ydl-node agent") if container in os.readlink(f"/proc/{pid}/cwd")]
+    if how == signal.SIGKILL:
+        kill_for_good(agents)
+    else:
+        for pid in agents:
+            os.kill(pid, how)
     jobs.wait_for(lambda: "container of worker:0 gone" in jobs.run("events", app, check=0).stdout,
                   "its container is lost")
     go.touch()

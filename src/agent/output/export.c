@@ -71,6 +71,7 @@ void export_tell(struct export *x, struct saved *s, bool last)
     body.bytes = s->bytes;
     body.fail = (char *)s->fail;
     body.last = last;
+    body.output_only = last && x->output_only;
     if (s->labels) {
         body.has_labels = true;
         body.labels = s->labels->v;

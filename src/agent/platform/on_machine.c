@@ -12,14 +12,13 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "hadoop/session/session.h"
+#include "platform/local/local_access.h"
 #include "platform/local/local_jobs.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-
-#define ACCESS_MAX (4 * MIB)
 
 static int on_machine_join(struct agent *a, struct err *err)
 {
@@ -74,48 +73,12 @@ static bool on_cluster(const char *uri)
     return false;
 }
 
-/* What the client knew of the cluster, in files beside the one that we joined by. */
-struct access {
-    json_t *facts;
-    struct credentials *credentials; /* NULL: none are needed */
-};
-
-static void access_done(struct access *x)
-{
-    json_decref(x->facts);
-    credentials_free(x->credentials);
-}
-
-static int access_read(const struct agent *a, struct access *x, struct session_options *o,
-                       struct err *err)
-{
-    AUTO_FREE char *file = path_join(a->home.own, JOBS_CLUSTER);
-    AUTO_FREE char *tokens = path_join(a->home.own, JOBS_TOKENS);
-    int r = file && tokens ? json_parse_file(file, ACCESS_MAX, &x->facts, err) : err_oom(err);
-
-    if (r == 0 && json_unpack(x->facts, "{s:s, s:s}", "conf", &o->conf_text, "user", &o->user) < 0)
-        r = err_set(err, -EINVAL, "'%s' lacks the configuration or the user", file);
-    if (r == 0 && access(tokens, F_OK) == 0)
-        r = credentials_load(tokens, &x->credentials, err);
-    o->credentials = x->credentials;
-    return r;
-}
-
 /* No session for results that stay on this machine: *ret stays NULL and the file system is local.
  */
 static int on_machine_session(const struct agent *a, const char *uri, struct session_options *o,
                               struct session **ret, struct err *err)
 {
-    struct access x = { 0 };
-    int r;
-
-    if (!on_cluster(uri))
-        return 0;
-    r = access_read(a, &x, o, err);
-    if (r == 0)
-        r = session_new(a->loop, o, ret, err);
-    access_done(&x);
-    return r;
+    return on_cluster(uri) ? local_access_session(a->loop, a->home.own, o, ret, err) : 0;
 }
 
 /* When the job began here. The target's clock may differ, but files that we saved are recognised by

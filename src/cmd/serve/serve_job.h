@@ -1,22 +1,28 @@
-/* serve_job.h - a deployment as a job: the text of its job file. Pure. */
+/* serve_job.h - a deployment as a job: the text of its job file, with the first plan in it. */
 #pragma once
 #include "base/err.h"
-#include <stdint.h>
+#include "base/json.h"
+#include "cmd/serve/serve_version.h"
+
+struct serve_model {
+    struct serve_version v;
+    const char *alias; /* that it follows; NULL: none. Borrowed */
+};
 
 struct serve_job {
-    const char *name;                      /* of the deployment */
-    const char *model;                     /* its name in requests */
-    const char *path;                      /* of the version, or of a file; absolute */
-    const char *library;                   /* that runs it; NULL: the server looks for it */
+    const char *name; /* of the deployment */
+    const struct serve_model *models;
+    size_t n;
     const char *haproxy;                   /* NULL: the gateway looks for it */
     const char *host;                      /* numeric address of the gateway; NULL: its machine's */
     const char *key_file;                  /* NULL: no key is wanted */
     const char *certificate, *private_key; /* NULL: no TLS */
     const char *cpus, *memory, *batch, *batch_delay,
-        *device; /* as they were given; NULL: default */
-    int64_t version;
-    unsigned replicas;
+        *device;       /* as they were given; NULL: default */
+    unsigned replicas; /* of each model */
 };
 
-/* *ret is the caller's. */
-int serve_job_text(const struct serve_job *j, char **ret, struct err *err);
+/* The first plan (serve/deployment/deployment_plan.h); the caller's. */
+int serve_job_plan(const struct serve_job *j, json_t **ret, struct err *err);
+/* The job file; *ret is the caller's. */
+int serve_job_text(const struct serve_job *j, const json_t *plan, char **ret, struct err *err);

@@ -1,6 +1,9 @@
 /* serve_status.c - `ydl serve status`: a deployment and its replicas. */
 #include "cli/doc.h"
 #include "cmd/serve/serve_call.h"
+#include "cmd/serve/serve_request.h"
+#include "cmd/serve/serve_watch.h"
+#include "serve/deployment/deployment_update.h"
 #include "terminal/format.h"
 
 #include <stdio.h>
@@ -44,21 +47,77 @@ static json_t *replicas_in(const json_t *report)
     return take(list);
 }
 
-static int print_text(const json_t *status, const json_t *report, const char *url, struct err *err)
+/* What is happening to a model, or happened last. */
+static int print_model(const json_t *model, const json_t *report, struct err *err)
 {
+    const json_t *last = json_object_get(model, "last");
+    const char *follow = format_text(model, "follow"), *result = format_text(last, "result");
+    AUTO_FREE char *update = NULL;
+
+    printf("%s: version %lld", format_text(model, "name"),
+           (long long)json_int_or(model, "serve", 0));
+    printf(*follow ? ", follows the alias %s\n" : "%s\n", follow);
+    if (deployment_update_phase(model) != UPDATE_NONE) {
+        update = serve_watch_text(model, report);
+        if (!update)
+            return err_oom(err);
+        printf("  update %s\n", update);
+    } else if (last) {
+        printf("  last update %lld → %lld, %s%s%s: %s\n", (long long)json_int_or(last, "from", 0),
+               (long long)json_int_or(last, "to", 0), result,
+               *format_text(last, "by") ? " by " : "", format_text(last, "by"),
+               format_text(last, "why"));
+    }
+    return 0;
+}
+
+static int print_text(const json_t *status, const json_t *plan, const json_t *report,
+                      const char *url, struct err *err)
+{
+    const json_t *models = json_object_get(plan, "models"), *m;
     AUTO_JSON *rows = replicas_in(report);
+    size_t i;
+    int r = rows ? 0 : err_oom(err);
 
     printf("%s  %s  %s\n", format_text(status, "name"), format_text(status, "state"),
            *url ? url : "no address yet");
-    if (!rows)
-        return err_oom(err);
+    json_array_foreach(models, i, m)
+    {
+        if (r == 0)
+            r = print_model(m, report, err);
+    }
+    if (r < 0)
+        return r;
     return json_array_size(rows) ? doc_table(rows, columns, COUNT_OF(columns), err) : 0;
+}
+
+/* Without what is the deployment's own affair. */
+static json_t *models_json(const json_t *plan)
+{
+    const json_t *models = json_object_get(plan, "models"), *m;
+    AUTO_JSON *list = json_array();
+    size_t i;
+
+    json_array_foreach(models, i, m)
+    {
+        if (json_array_append_new(
+                list, json_pack("{s:O, s:O, s:O?, s:O?, s:O, s:O?, s:O?}", "model",
+                                json_object_get(m, "name"), "version", json_object_get(m, "serve"),
+                                "previous", json_object_get(m, "previous"), "follows",
+                                json_object_get(m, "follow"), "replicas",
+                                json_object_get(m, "replicas"), "update",
+                                json_object_get(m, "update"), "last", json_object_get(m, "last"))) <
+            0)
+            return NULL;
+    }
+    return take(list);
 }
 
 static int serve_status_work(struct job_call *x, struct err *err)
 {
     AUTO_JSON *status = NULL;
     AUTO_JSON *report = NULL;
+    AUTO_JSON *plan = NULL;
     char url[SERVE_URL] = "";
     int r = serve_find(x, &status, err);
 
@@ -68,22 +127,25 @@ static int serve_status_work(struct job_call *x, struct err *err)
         (void)serve_url(status, url);
         report = serve_report(x, 0);
         serve_secure(report, url);
+        (void)serve_plan(x, &plan, NULL);
     }
     if (!x->globals->json)
-        return print_text(status, report, url, err);
-    return doc_print(
-        err, "{s:O, s:O, s:O, s:o, s:o, s:O, s:o}", "name", json_object_get(status, "name"), "job",
-        json_object_get(status, "job"), "state", json_object_get(status, "state"), "url",
-        *url ? json_string(url) : json_null(), "groups", serve_groups(status), "tasks",
-        json_object_get(status, "tasks"), "gateway", report ? json_incref(report) : json_null());
+        return print_text(status, plan, report, url, err);
+    return doc_print(err, "{s:O, s:O, s:O, s:o, s:o, s:o, s:O, s:o}", "name",
+                     json_object_get(status, "name"), "job", json_object_get(status, "job"),
+                     "state", json_object_get(status, "state"), "url",
+                     *url ? json_string(url) : json_null(), "models", models_json(plan), "groups",
+                     serve_groups(status), "tasks", json_object_get(status, "tasks"), "gateway",
+                     report ? json_incref(report) : json_null());
 }
 
 /* clang-format off */
 const struct cli_verb verb_serve_status = {
     .name = "status", .summary = "show a deployment", .operands = "DEPLOYMENT", .least = 1,
     .most = 1, .ask = "Which deployment? Try: ydl serve list", JOB_VERB(serve_status_work),
-    .text = "Shows a deployment's address and its replicas: their state, and the requests, times "
-            "and errors of the last minute.",
+    .text = "Shows a deployment's address, the version of each model that is served, what happens to "
+            "it, and the replicas: their state, and the requests, times and errors of the last "
+            "minute.",
     .opts = job_where_opts, .args_size = sizeof(struct job_where),
 };
 /* clang-format on */

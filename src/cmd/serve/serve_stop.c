@@ -1,12 +1,31 @@
 /* serve_stop.c - `ydl serve stop`: ends a deployment. */
 #include "cmd/serve/serve_call.h"
+#include "cmd/serve/serve_request.h"
+#include "serve/deployment/registry_link.h"
+
+/* The registry may be gone, or not writable: what is written there counts for a day at most. */
+static void forget(struct job_call *x, const json_t *plan)
+{
+    AUTO(registry_link) struct registry_link *link = NULL;
+
+    if (plan && registry_link_new(x->loop, json_string_value(json_object_get(plan, "registry")),
+                                  &link, NULL) == 0)
+        (void)registry_link_forget(link, plan, NULL);
+}
 
 static int serve_stop_work(struct job_call *x, struct err *err)
 {
     AUTO_JSON *status = NULL;
+    AUTO_JSON *plan = NULL;
     int r = serve_find(x, &status, err);
 
-    return r < 0 ? r : act_end(x, "stop", "/v1/stop", err);
+    if (r < 0)
+        return r;
+    (void)serve_plan(x, &plan, NULL);
+    r = act_end(x, "stop", "/v1/stop", err);
+    if (r >= 0)
+        forget(x, plan);
+    return r;
 }
 
 /* clang-format off */

@@ -3,8 +3,9 @@
 #include "cmd/verbs.h"
 
 static const struct cli_verb *const subs[] = {
-    &verb_serve_deploy, &verb_serve_list, &verb_serve_scale,
-    &verb_serve_status, &verb_serve_stop, NULL,
+    &verb_serve_deploy,   &verb_serve_list,   &verb_serve_logs,
+    &verb_serve_rollback, &verb_serve_scale,  &verb_serve_status,
+    &verb_serve_stop,     &verb_serve_update, NULL,
 };
 
 /* clang-format off */
@@ -16,16 +17,21 @@ const struct cli_verb verb_serve = {
     CLI_EXAMPLES({ "ydl serve deploy resnet --replicas 2", "serve the newest version of a model" },
                  { "ydl predict resnet --file cat.json", "ask it" },
                  { "ydl serve status resnet", "show its replicas" },
+                 { "ydl serve update resnet --to 2 --canary 10%", "try another version, carefully" },
                  { "ydl serve stop resnet", "end it" }),
     CLI_SECTIONS(
       { "MODELS",
         "A model is named as in 'ydl model': NAME (its newest version), NAME:VERSION or NAME@ALIAS. "
         "Formats that can be served: onnx, xgboost, lightgbm." },
       { "JSON OUTPUT",
-        "deploy\tname, job, url, model, version, replicas, and library: path, sha256.\n"
+        "deploy\tname, job, url, model, version, replicas, library: path, sha256; and models: each "
+        "with model, version, follows, library.\n"
         "list\tdeployments: name, job, state, url, replicas, created.\n"
-        "status\tname, job, state, url, groups (group, count), tasks, and gateway, what the "
-        "gateway says of versions and replicas.\n"
-        "scale, stop\tAs of 'ydl scale' and 'ydl stop'." }),
+        "status\tname, job, state, url, models (model, version, previous, follows, replicas, update, "
+        "last), groups (group, count), tasks, and gateway, what the gateway says of versions and "
+        "replicas.\n"
+        "update, rollback\tjob, model, from, to, result (done, returned or started), why.\n"
+        "scale\tjob, done, model, replicas.\n"
+        "logs, stop\tAs of 'ydl logs' and 'ydl stop'." }),
 };
 /* clang-format on */

@@ -180,6 +180,16 @@ static json_t *server_list(const struct framework *fw)
     return take(list);
 }
 
+static json_t *plan_json_publish(const struct spec_publish *s)
+{
+    json_t *v = NULL;
+
+    (void)json_make(&v, NULL, "{s:o, s:o, s:o, s:o, s:o}", "name", json_text(s->name), "path",
+                    json_text(s->path), "alias", json_text(s->alias), "registry",
+                    json_text(s->registry), "commit", json_text(s->commit));
+    return v;
+}
+
 static int job_object(const struct plan *p, json_t **ret, struct err *err)
 {
     const struct spec *s = p->spec;
@@ -196,7 +206,8 @@ static int job_object(const struct plan *p, json_t **ret, struct err *err)
     if (r < 0)
         return r;
     if (set_if(v, s->queue != NULL, "queue", json_text(s->queue)) < 0 ||
-        set_if(v, s->output.n > 0, "output", file_list(&s->output, NULL)) < 0)
+        set_if(v, s->output.n > 0, "output", file_list(&s->output, NULL)) < 0 ||
+        set_if(v, s->publish.name != NULL, "publish", plan_json_publish(&s->publish)) < 0)
         return err_oom(err);
     *ret = take(v);
     return 0;

@@ -316,6 +316,21 @@ static int plan_text_add_role(const struct plan *p, const struct spec_role *role
 
 /* ---- the job ---- */
 
+static int plan_text_add_publish(const struct spec_publish *s, struct buf *b)
+{
+    AUTO_FREE char *text = NULL;
+    int r;
+
+    if (!s->name)
+        return 0;
+    text = str_printf("a job that succeeds publishes %s as the next version of '%s'%s%s%s%s%s",
+                      s->path ? s->path : "its output", s->name, s->alias ? ", alias " : "",
+                      s->alias ? s->alias : "", s->registry ? ", in '" : "",
+                      s->registry ? s->registry : "", s->registry ? "'" : "");
+    r = text ? add_clean(b, text) : -ENOMEM;
+    return r < 0 ? r : buf_add_str(b, "\n");
+}
+
 static int plan_text_add_job(const struct plan *p, struct buf *b)
 {
     const struct framework *fw = p->framework;
@@ -330,7 +345,7 @@ static int plan_text_add_job(const struct plan *p, struct buf *b)
     for (unsigned bit = 1; bit <= FRAMEWORK_PMI && r == 0; bit <<= 1)
         if (fw->servers & bit)
             r = buf_printf(b, "the master runs a server for %s\n", plan_server_name(bit));
-    return r;
+    return r < 0 ? r : plan_text_add_publish(&p->spec->publish, b);
 }
 
 int plan_text(const struct plan *p, struct buf *out, struct err *err)

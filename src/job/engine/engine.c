@@ -424,6 +424,13 @@ void engine_on_saved(struct engine *e, uint32_t agent)
             e->units[i].t.results = false;
 }
 
+void engine_on_results_left(struct engine *e, uint32_t agent)
+{
+    for (uint32_t i = 0; i < e->n_units; i++)
+        if (e->units[i].t.agent == agent && e->units[i].t.results)
+            e->units[i].homeless = true;
+}
+
 bool engine_lost_results(const struct engine *e, uint32_t task)
 {
     const struct unit *u = &e->units[task];

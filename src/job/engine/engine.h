@@ -145,6 +145,8 @@ int engine_on_ended(struct engine *e, uint32_t task, const struct engine_end *en
                     struct err *err);
 /* The agent has saved what its tasks left. */
 void engine_on_saved(struct engine *e, uint32_t agent);
+/* It leaves without: what its tasks left goes with its container. */
+void engine_on_results_left(struct engine *e, uint32_t agent);
 /* Has the task done its work, and are its results gone with its container? */
 bool engine_lost_results(const struct engine *e, uint32_t task);
 /* A container is gone with everything in it. `cls`: FAIL_NODE, FAIL_PREEMPTED, FAIL_PERSON,

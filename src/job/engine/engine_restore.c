@@ -229,9 +229,15 @@ static void restore_again(struct engine *e, struct unit *u, int64_t t)
 
 static void engine_restore_on_agent(struct engine *e, const json_t *v, int64_t t)
 {
+    uint32_t agent = restore_u32(v, "agent", ENGINE_NO_AGENT);
+
     (void)t;
-    if (str_eq(restore_text(v, "state"), "saved"))
-        engine_on_saved(e, restore_u32(v, "agent", ENGINE_NO_AGENT));
+    if (!str_eq(restore_text(v, "state"), "saved"))
+        return;
+    if (json_is_false(json_object_get(v, "results")))
+        engine_on_results_left(e, agent);
+    else
+        engine_on_saved(e, agent);
 }
 
 static void engine_restore_on_request(struct engine *e, const json_t *v, int64_t t)

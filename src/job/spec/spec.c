@@ -42,6 +42,16 @@ static void amounts_free(struct spec_amounts *l)
     free(l->v);
 }
 
+static void publish_done(struct spec_publish *p)
+{
+    free(p->name);
+    free(p->path);
+    free(p->alias);
+    free(p->registry);
+    free(p->commit);
+    vars_free(&p->tags);
+}
+
 static void role_done(struct spec_role *r)
 {
     free(r->name);
@@ -69,6 +79,7 @@ void spec_done(struct spec *s)
 
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         free(texts[i]);
+    publish_done(&s->publish);
     strs_done(&s->command);
     for (size_t i = 0; i < s->n_roles; i++)
         role_done(&s->roles[i]);

@@ -150,6 +150,17 @@ struct spec_working {
     int64_t memory, cpus, gpus, procs;
 };
 
+/* What of a job's results becomes a version of a model when the job succeeds. Where the registry is
+ * and what is a name there, src/model knows: launch/targets/publish_target.h. */
+struct spec_publish {
+    char *name;            /* of the model; NULL: nothing is published */
+    char *path;            /* below the results; NULL: all of them */
+    char *alias;           /* is moved to the new version; NULL: none */
+    char *registry;        /* NULL: the configuration says */
+    char *commit;          /* of the job's source; NULL: not known */
+    struct spec_vars tags; /* of the version */
+};
+
 struct spec {
     char *name;          /* NULL: made from the command */
     char *framework;     /* NULL: "none" */
@@ -158,6 +169,7 @@ struct spec {
     size_t n_roles;
     struct spec_vars env;
     struct spec_files files, archives, output;
+    struct spec_publish publish;
     char *image, *label;
     enum spec_image_by image_by;
     enum spec_native native; /* which of the framework's servers run without Python */

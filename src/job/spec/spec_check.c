@@ -64,6 +64,8 @@ static int spec_walk(struct spec_checker *c, const char *prefix, const struct sp
             r = spec_check_number(c, key, k, base);
         else if (spec_check_types[k->type])
             r = spec_check_types[k->type](c, key, k, at);
+        if (k->type == SPEC_OUTPUT && r == 0)
+            r = spec_walk(c, key, k->keys, base);
     }
     return r;
 }
@@ -137,7 +139,7 @@ static int spec_check_role(struct spec_checker *c, const struct spec_role *role)
 static size_t values_of(const struct spec *s)
 {
     size_t n = 200 + s->command.n + s->env.n + s->pip.n + s->tags.n + s->mounts.n +
-               3 * (s->files.n + s->archives.n + s->output.n);
+               3 * (s->files.n + s->archives.n + s->output.n) + s->publish.tags.n + 8;
 
     for (size_t i = 0; i < s->n_roles; i++) {
         const struct spec_role *r = &s->roles[i];

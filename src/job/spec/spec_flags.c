@@ -14,7 +14,11 @@ static const struct spec_key *spec_flags_find(const struct spec_key *table, cons
 
         if (str_eq(table->flag, flag))
             return table;
-        k = table->type == SPEC_MAP ? spec_flags_find(table->keys, flag, &inner) : NULL;
+        if (table->type == SPEC_OUTPUT)
+            inner = *base;
+        k = table->type == SPEC_MAP || table->type == SPEC_OUTPUT
+                ? spec_flags_find(table->keys, flag, &inner)
+                : NULL;
         if (k) {
             *base = inner;
             return k;

@@ -88,6 +88,8 @@ static void options_say_what_keys_say(void **state)
           "{\"output\":[{\"from\":\"\",\"to\":\"hdfs:///out/day=7\"}]}" },
         { NULL, { { "output", "out=/tmp/x" }, { "output", "/abs/a=b" } },
           "{\"output\":[{\"from\":\"out\",\"to\":\"/tmp/x\"},{\"from\":\"\",\"to\":\"/abs/a=b\"}]}" },
+        { NULL, { { "publish", "m" }, { "publish-path", "a/b" }, { "registry", "/r" } },
+          "{\"output\":[{\"publish\":{\"name\":\"m\",\"path\":\"a/b\",\"registry\":\"/r\"}}]}" },
         { NULL, { { "role", "ps=2" } }, "{\"roles\":{\"ps\":{\"count\":2}}}" },
         { NULL, { { "role", "ps=2,mem=1g,cpus=3,gpus=1,procs=4,after=db started,ready=port" } },
           "{\"roles\":{\"ps\":{\"count\":2,\"procs\":4,\"memory\":\"1g\",\"cpus\":3,\"gpus\":1,"
@@ -112,6 +114,9 @@ static void options_win_over_the_file(void **state)
           "{\"roles\":{\"w\":{\"count\":5,\"memory\":\"1g\",\"cpus\":2}}}" },
         { "files: [a: x, b]", { { "files", "c#x" }, { "files", "b#y" } },
           "{\"files\":[{\"from\":\"c\",\"to\":\"x\"},{\"from\":\"b\",\"to\":\"y\"}]}" },
+        { "output: {publish: a, publish/: b}", { { "publish", "c" }, { "output", "d" } },
+          "{\"output\":[{\"from\":\"publish/\",\"to\":\"b\"},{\"from\":\"\",\"to\":\"d\"},"
+          "{\"publish\":{\"name\":\"c\"}}]}" },
         { "output: hdfs:///a", { { "output", "hdfs:///b" } },
           "{\"output\":[{\"from\":\"\",\"to\":\"hdfs:///b\"}]}" },
     };

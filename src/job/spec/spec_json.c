@@ -112,6 +112,24 @@ static json_t *write_files(const struct spec_key *k, const void *at)
     return unless_empty(list);
 }
 
+static json_t *write_table(const struct spec_key *table, const void *base);
+
+/* The keys stand behind the directories, as an element of their own. */
+static json_t *write_output(const struct spec_key *k, const void *at)
+{
+    AUTO_JSON *keys = write_table(k->keys, (const char *)at - k->offset);
+    json_t *list = write_files(k, at);
+
+    if (!keys || json_object_size(keys) == 0 || !list) {
+        if (!keys)
+            json_decref(take(list));
+        return list;
+    }
+    if (json_is_null(list))
+        list = json_array();
+    return spec_add_item(list, take(keys));
+}
+
 static json_t *write_after(const struct spec_key *k, const void *at)
 {
     static const char *const whens[] = { "started", "ready", "finished" };
@@ -147,8 +165,6 @@ static json_t *write_range(const struct spec_key *k, const void *at)
     return s->port_high ? json_sprintf("%u-%u", s->port_low, s->port_high) : json_null();
 }
 
-static json_t *write_table(const struct spec_key *table, const void *base);
-
 static json_t *write_map(const struct spec_key *k, const void *at)
 {
     return unless_empty(write_table(k->keys, at));
@@ -165,11 +181,11 @@ static json_t *write_roles(const struct spec_key *k, const void *at)
 }
 
 static write_fn *const writers[SPEC_TYPES_] = {
-    [SPEC_TEXT] = spec_write_text,   [SPEC_TEXTS] = write_texts, [SPEC_COMMAND] = write_texts,
-    [SPEC_ENV] = spec_write_env,     [SPEC_FILES] = write_files, [SPEC_OUTPUT] = write_files,
-    [SPEC_AFTER] = write_after,      [SPEC_READY] = write_ready, [SPEC_RANGE] = write_range,
-    [SPEC_MAP] = write_map,          [SPEC_ROLES] = write_roles, [SPEC_AMOUNTS] = write_amounts,
-    [SPEC_EXPORTS] = spec_write_env,
+    [SPEC_TEXT] = spec_write_text,   [SPEC_TEXTS] = write_texts,   [SPEC_COMMAND] = write_texts,
+    [SPEC_ENV] = spec_write_env,     [SPEC_FILES] = write_files,   [SPEC_OUTPUT] = write_output,
+    [SPEC_AFTER] = write_after,      [SPEC_READY] = write_ready,   [SPEC_RANGE] = write_range,
+    [SPEC_MAP] = write_map,          [SPEC_ROLES] = write_roles,   [SPEC_AMOUNTS] = write_amounts,
+    [SPEC_EXPORTS] = spec_write_env, [SPEC_TAGS] = spec_write_env,
 };
 
 static json_t *write_table(const struct spec_key *table, const void *base)

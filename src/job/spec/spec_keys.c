@@ -91,6 +91,28 @@ static const struct spec_key master_keys[] = {
     { 0 },
 };
 
+static const struct spec_key publish_keys[] = {
+    { "name", SPEC_TEXT, AT(publish.name), .flag = "publish", .meta = "NAME",
+      .help = "publish the results as a new version of this model if the job succeeds" },
+    { "path", SPEC_TEXT, AT(publish.path), .flag = "publish-path", .meta = "PATH",
+      .help = "file or directory below the results to publish (default: all of them)" },
+    { "alias", SPEC_TEXT, AT(publish.alias),
+      .help = "alias that the new version gets" },
+    { "tags", SPEC_TAGS, AT(publish.tags), .help = "tags of the new version" },
+    { "registry", SPEC_TEXT, AT(publish.registry), .flag = "registry", .meta = "DIR",
+      .help = "registry to publish to: a directory, or an hdfs:// name (default: as for 'ydl "
+              "model')" },
+    { "commit", SPEC_TEXT, AT(publish.commit),
+      .help = "source commit to note (default: that of the job's git work tree)" },
+    { 0 },
+};
+
+static const struct spec_key output_keys[] = {
+    { "publish", SPEC_MAP, .keys = publish_keys, .plain = true,
+      .help = "what of the results becomes a version of a model" },
+    { 0 },
+};
+
 static const struct spec_key tensorboard_keys[] = {
     { "logdir", SPEC_TEXT, AT(tensorboard), .flag = "tensorboard", .meta = "DIR",
       .help = "run TensorBoard on DIR beside the job" },
@@ -206,7 +228,8 @@ const struct spec_key spec_job_keys[] = {
               "saved by then is reported (default: 30m)" },
     { "timeout", SPEC_MS, AT(timeout), .max = YEARS, .flag = "timeout", .meta = "TIME",
       .help = "time limit, including waiting (default: none)" },
-    { "output", SPEC_OUTPUT, AT(output), .flag = "output", .meta = "[DIR=]TARGET",
+    { "output", SPEC_OUTPUT, AT(output), .keys = output_keys,
+      .flag = "output", .meta = "[DIR=]TARGET",
       .help = "where to put the results in $YDL_OUT" },
     { "tensorboard", SPEC_MAP, .keys = tensorboard_keys, .plain = true,
       .help = "a TensorBoard beside the job" },
@@ -309,7 +332,7 @@ static size_t collect_flags(const struct spec_key *table, const struct spec_key 
                 ret[n] = table;
             n++;
         }
-        if (table->type == SPEC_MAP)
+        if (table->type == SPEC_MAP || table->type == SPEC_OUTPUT)
             n = collect_flags(table->keys, ret, max, n);
     }
     return n;

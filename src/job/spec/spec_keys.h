@@ -23,7 +23,9 @@ enum spec_type {
     SPEC_ENV,     /* struct spec_vars: a map */
     SPEC_EXPORTS, /* struct spec_vars: a map of GROUP/NAME and texts */
     SPEC_FILES,   /* struct spec_files: a list of FROM or FROM: TO, or a map */
-    SPEC_OUTPUT,  /* struct spec_files: a map FROM: TO, or one text TO */
+    SPEC_OUTPUT,  /* struct spec_files: a map FROM: TO, or one text TO; `keys` are not FROM, and of
+                   * the table's struct */
+    SPEC_TAGS,    /* struct spec_vars: a map of names and texts that are taken as they are */
     SPEC_AFTER,   /* struct spec_afters: a list, a map or a text */
     SPEC_READY,   /* struct spec_ready: a map of `keys`, or the name of the first one */
     SPEC_AMOUNTS, /* struct spec_amounts: a map of names and whole numbers */

@@ -126,11 +126,47 @@ static int spec_lists_read_files(struct spec_reader *r, const struct spec_node *
     return spec_lists_each(r, n, n->kind == SPEC_NODE_MAP ? read_pair : spec_lists_read_file, at);
 }
 
+/* One entry of `output`: a key of the table, which no directory can be called then (publish/ can),
+ * or FROM: TO. */
+static int read_output_entry(struct spec_reader *r, const struct spec_node *n, void *at)
+{
+    const struct spec_key *keys = spec_key_find(spec_job_keys, "output")->keys;
+    const struct spec_key *k = spec_key_find(keys, n->key);
+
+    return k ? spec_read_value(r, k, n, r->spec) : read_pair(r, n, at);
+}
+
+static int read_output_item(struct spec_reader *r, const struct spec_node *n, void *at)
+{
+    if (n->kind == SPEC_NODE_MAP && n->n == 1)
+        return spec_lists_each(r, n, read_output_entry, at);
+    return spec_lists_read_file(r, n, at);
+}
+
 static int read_output(struct spec_reader *r, const struct spec_node *n, void *at)
 {
     if (n->kind == SPEC_NODE_TEXT)
         return spec_add_file(at, "", n->text);
-    return spec_lists_read_files(r, n, at);
+    if (n->n > SPEC_LIST_MAX)
+        return too_many(r, n);
+    return spec_lists_each(r, n, n->kind == SPEC_NODE_MAP ? read_output_entry : read_output_item,
+                           at);
+}
+
+/* ---- tags ---- */
+
+static int read_tag(struct spec_reader *r, const struct spec_node *n, void *at)
+{
+    if (n->kind != SPEC_NODE_TEXT)
+        return spec_read_expected(r, "text", n);
+    return spec_set_var(at, n->key, n->text);
+}
+
+static int read_tags(struct spec_reader *r, const struct spec_node *n, void *at)
+{
+    if (n->kind != SPEC_NODE_MAP)
+        return spec_read_expected(r, "a map of names and texts", n);
+    return n->n > SPEC_LIST_MAX ? too_many(r, n) : spec_lists_each(r, n, read_tag, at);
 }
 
 /* ---- amounts ---- */
@@ -298,6 +334,7 @@ static read_fn *const readers[SPEC_TYPES_] = {
     [SPEC_ROLES] = spec_lists_read_roles,
     [SPEC_AMOUNTS] = read_amounts,
     [SPEC_EXPORTS] = spec_lists_read_env,
+    [SPEC_TAGS] = read_tags,
 };
 
 int spec_read_list(struct spec_reader *r, const struct spec_key *k, const struct spec_node *n,

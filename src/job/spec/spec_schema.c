@@ -89,12 +89,6 @@ static json_t *files_shape(void)
                      spec_list_of(json_pack("{s:[o, o]}", "anyOf", scalar(), pair())));
 }
 
-static json_t *output_shape(void)
-{
-    return json_pack("{s:[o, o, o]}", "anyOf", text_shape(), map_of(scalar()),
-                     spec_list_of(pair()));
-}
-
 static json_t *whens(void)
 {
     return map_of(json_pack("{s:[s, s, s, n]}", "enum", "started", "ready", "finished"));
@@ -118,7 +112,7 @@ static json_t *(*const shapes[SPEC_TYPES_])(void) = {
     [SPEC_SMALL] = integer_shape,   [SPEC_TIMES] = times_shape,   [SPEC_BOOL] = bool_shape,
     [SPEC_SIZE] = size_shape,       [SPEC_MS] = time_shape,       [SPEC_TEXTS] = words_shape,
     [SPEC_COMMAND] = words_shape,   [SPEC_ENV] = env_shape,       [SPEC_FILES] = files_shape,
-    [SPEC_OUTPUT] = output_shape,   [SPEC_AFTER] = after_shape,   [SPEC_RANGE] = range_shape,
+    [SPEC_TAGS] = env_shape,        [SPEC_AFTER] = after_shape,   [SPEC_RANGE] = range_shape,
     [SPEC_AMOUNTS] = amounts_shape, [SPEC_EXPORTS] = env_shape,
 };
 
@@ -170,6 +164,21 @@ static json_t *roles_schema(const struct spec_key *k)
     return r < 0 ? NULL : ret;
 }
 
+static json_t *properties_of(const struct spec_key *table);
+
+/* A target; DIR: TARGET and the keys; or a list of such. */
+static json_t *output_schema(const struct spec_key *k)
+{
+    AUTO_JSON *keys = properties_of(k->keys);
+    json_t *ret = NULL;
+    int r = json_make(&ret, NULL, "{s:[o, {s:s, s:O, s:o}, {s:s, s:{s:s, s:O, s:o}}]}", "anyOf",
+                      text_shape(), "type", "object", "properties", keys, "additionalProperties",
+                      scalar(), "type", "array", "items", "type", "object", "properties", keys,
+                      "additionalProperties", text_shape());
+
+    return r < 0 ? NULL : ret;
+}
+
 static json_t *bare_schema(const struct spec_key *k)
 {
     switch (k->type) {
@@ -180,6 +189,8 @@ static json_t *bare_schema(const struct spec_key *k)
         return map_schema(k);
     case SPEC_ROLES:
         return roles_schema(k);
+    case SPEC_OUTPUT:
+        return output_schema(k);
     default:
         return shapes[k->type]();
     }
@@ -214,14 +225,21 @@ static json_t *key_schema(const struct spec_key *k)
     return take(v);
 }
 
-static json_t *table_schema(const struct spec_key *table)
+static json_t *properties_of(const struct spec_key *table)
 {
     AUTO_JSON *properties = json_object();
-    json_t *ret = NULL;
 
     for (const struct spec_key *k = table; properties && k->name; k++)
         if (json_object_set_new(properties, k->name, key_schema(k)) < 0)
             return NULL;
+    return take(properties);
+}
+
+static json_t *table_schema(const struct spec_key *table)
+{
+    AUTO_JSON *properties = properties_of(table);
+    json_t *ret = NULL;
+
     if (!properties || json_make(&ret, NULL, "{s:s, s:b, s:O}", "type", "object",
                                  "additionalProperties", 0, "properties", properties) < 0)
         return NULL;
@@ -258,6 +276,7 @@ static const char *const kinds[SPEC_TYPES_] = {
     [SPEC_EXPORTS] = "A map of GROUP/NAME and texts.",
     [SPEC_FILES] = "A list of FROM, or FROM: NAME.",
     [SPEC_OUTPUT] = "A target, or a map of DIR: TARGET.",
+    [SPEC_TAGS] = "A map of names and texts.",
     [SPEC_AMOUNTS] = "A map of names and whole numbers.",
     [SPEC_AFTER] = "A list of ROLE, or ROLE: started, ready or finished.",
 };

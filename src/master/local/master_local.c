@@ -1,9 +1,13 @@
 /* master_local.c - a master on one machine: nobody comes after it, tasks see the same files, and
  * the kernel says whose process is whose. */
 #include "master/local/master_local.h"
+#include "base/path.h"
+#include "hadoop/fs/fs.h"
 #include "master/local/master_local_private.h"
+#include "platform/local/local_access.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
 
 /* ---- the start ---- */
@@ -63,7 +67,39 @@ static void local_agent_up(struct agent_conn *a)
 
 static void local_nobody_saves(struct master *m)
 {
-    master_unsaved(m, "results could not be saved: no agent is left");
+    if (local_results_wanted(m))
+        master_unsaved(m, "results could not be saved: no agent is left");
+}
+
+/* ---- what is published ---- */
+
+static int local_result_place(struct master *m, const struct spec_file *f, char **ret,
+                              struct err *err)
+{
+    const char *cwd = m->facts.cwd ? m->facts.cwd : "/";
+
+    if (!f || !*f->from)
+        *ret = m->facts.out_dir ? strdup(m->facts.out_dir) : NULL;
+    else
+        *ret = spec_is_remote(f->to) ? strdup(f->to) : path_join(cwd, f->to);
+    return *ret ? 0 : err_oom(err);
+}
+
+static int local_files_open(struct master *m, const char *uri, struct fs_set **ret, struct err *err)
+{
+    struct session_options o = { .caller = "ydl master", .patient = true };
+    struct master_local *x = local_of(m);
+    int r = 0;
+
+    if (spec_is_remote(uri))
+        r = local_access_session(m->loop, m->opt->dir->run, &o, &x->session, err);
+    return r < 0 ? r : fs_set_new(m->loop, x->session, ret, err);
+}
+
+static void local_files_close(struct master *m, struct fs_set *set)
+{
+    fs_set_free(set);
+    local_of(m)->session = session_free(local_of(m)->session);
 }
 
 /* ---- requests ---- */
@@ -126,6 +162,10 @@ const struct master_ops master_local_ops = {
     .results = local_results,
     .results_waiting = local_results_waiting,
     .nobody_saves = local_nobody_saves,
+    .result_place = local_result_place,
+    .files_open = local_files_open,
+    .files_close = local_files_close,
+    .alone = master_do_nothing,
     .join_address = local_join_address,
     .put_tokens = local_put_tokens,
     .on_signal = local_on_signal,

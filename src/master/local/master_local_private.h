@@ -8,6 +8,7 @@ struct master_local { /* master_options.side */
     struct local_options platform;
     char *state_dir;
     struct run_dir *run_dir;
+    struct session *session; /* while something is published on a cluster */
 };
 
 extern const struct master_ops master_local_ops;

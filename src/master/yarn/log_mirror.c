@@ -151,6 +151,22 @@ static int mirror_finish(struct mirror *x, int r, struct err *err)
     return x->needed ? r : 0;
 }
 
+/* A NameNode that is away comes back; a refusal stays until a person does something. */
+static void mirror_tell(const struct mirror *x, int r, const struct err *why)
+{
+    bool refused = r == -EDQUOT || r == -ENOSPC || r == -EACCES || r == -EPERM;
+    AUTO_FREE char *text = NULL;
+
+    log_warn(LOG_MASTER, "%s cannot be copied to HDFS: %s", x->opt.what, why->text);
+    if (!refused || !x->opt.summary)
+        return;
+    text = str_printf("%s cannot be copied to HDFS: %s; if the master is restarted now, it knows "
+                      "nothing of what is not there",
+                      x->opt.what, why->text);
+    if (text)
+        master_note(x->m, text);
+}
+
 /* One fiber for each log, with no deadline of its own: a NameNode may be away for an hour, and the
  * job goes on meanwhile. It tries every AGAIN_MS then, each time in a new segment (unless nothing
  * had reached the last one), because the old file's pipeline may be broken. While the job's end
@@ -183,7 +199,7 @@ static void run_mirror(void *arg)
         if (r == 0 || r == -ECANCELED)
             continue;
         if (!told)
-            log_warn(LOG_MASTER, "%s cannot be copied to HDFS: %s", x->opt.what, err.text);
+            mirror_tell(x, r, &err);
         told = true;
         x->out = fs_abort(x->out);
         forget_part(x);

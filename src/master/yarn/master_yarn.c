@@ -14,6 +14,7 @@
 #include "master/yarn/recover.h"
 #include "master/yarn/registry_entry.h"
 #include "master/yarn/rival.h"
+#include "master/yarn/yarn_publish.h"
 #include "master/yarn/yarn_welcome.h"
 #include "platform/yarn/yarn_image.h"
 
@@ -128,6 +129,15 @@ static void write_phases(struct master *m)
     master_phase_at(m, "master", "nm", m->wall);
 }
 
+/* What the first one knew is lost: restarts that are used up, and what its tasks wrote unless their
+ * agents could save it. */
+static void note_lost_record(struct master *m)
+{
+    if (yarn_of(m)->container->attempt > 1)
+        master_note(m, "the master before this one left no record of the job, which begins anew: "
+                       "output that its tasks wrote until now may be missing");
+}
+
 /* Goes on from where a master before us was, or writes the first record.
  * The record of the master comes first in its part of the log, before anything is recovered: a
  * reader knows from it who wrote what follows, and in which version of the format. */
@@ -143,6 +153,8 @@ static int yarn_begin(struct master *m, struct err *err)
         r = master_created(m, err);
     if (r < 0)
         return r;
+    if (!begun)
+        note_lost_record(m);
     write_phases(m);
     return begun;
 }
@@ -270,6 +282,10 @@ const struct master_ops master_yarn_ops = {
     .results = yarn_results,
     .results_waiting = yarn_results_waiting,
     .nobody_saves = master_no_action, /* the end names what is not saved, task by task */
+    .result_place = yarn_result_place,
+    .files_open = yarn_files_open,
+    .files_close = yarn_files_close,
+    .alone = yarn_alone,
     .join_address = yarn_join_address,
     .put_tokens = tokens_put,
     .on_signal = drive_on_signal,

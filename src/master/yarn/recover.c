@@ -64,7 +64,8 @@ void recover_done(struct master *m)
 /* May a record tell something that the engine does not care for? Most do not, and are many. */
 static bool says_more(const char *line, size_t n)
 {
-    static const char *const words[] = { "\"agent\",", "\"avoid\"", "\"lift\"", "\"unsaved\"" };
+    static const char *const words[] = { "\"agent\",", "\"avoid\"", "\"lift\"", "\"unsaved\"",
+                                         "\"published\"" };
 
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (memmem(line, n, words[i], strlen(words[i])))
@@ -79,9 +80,9 @@ static const char *recover_text_of(const json_t *v)
     return text ? text : "";
 }
 
-/* Besides the engine three things are read back: agents with what they owe, nodes that are avoided,
- * and that results could not be saved. says_more() looks for a few words before the line is parsed
- * a second time: most records have none of them. */
+/* Besides the engine this is read back: agents with what they owe, nodes that are avoided, what was
+ * published, and that results could not be saved. says_more() looks for a few words before the line
+ * is parsed a second time: most records have none of them. */
 static int restore_line(struct recovery *x, const char *line, size_t n, struct err *err)
 {
     AUTO_JSON *v = NULL;
@@ -96,6 +97,8 @@ static int restore_line(struct recovery *x, const char *line, size_t n, struct e
         r = keep_agent(x, v);
     else if (str_eq(event, "note") || (str_eq(event, "summary") && str_eq(what, "avoid")))
         r = node_faults_restore(x->m, v);
+    if (str_eq(event, "note"))
+        publish_restore(x->m, v);
     if (str_eq(event, "note") && json_is_true(json_object_get(v, "unsaved")) && !x->m->save.unsaved)
         x->m->save.unsaved = str_printf("%s", recover_text_of(v));
     return r < 0 ? err_oom(err) : 0;
@@ -245,7 +248,9 @@ int recover_job(struct master *m, struct err *err)
             r = adopt_all(m, x, err);
         if (r == 0 && (engine_generation(m->engine) > 0 || engine_state(m->engine) == JOB_RUNNING))
             r = form_resume(m, err);
-    }
+    } else if (x)
+        yarn_count_from(m->platform,
+                        (uint32_t)(yarn_of(m)->container->attempt - 1) * NUMBERS_UNWRITTEN);
     recover_done(m);
     return r < 0 ? r : any;
 }

@@ -172,10 +172,25 @@ static void count_agents_on(struct desk *d)
     kill_master(d);
 }
 
+/* The first master could write nothing down; agents of its may still come. */
+static void count_agents_behind_unknown_ones(struct desk *d)
+{
+    static const struct platform_ops ops = { .name = "test" };
+    struct yarn_platform p = { .base = { .ops = &ops } };
+
+    d->container.attempt = 1;
+    open_master(d);
+    d->m.platform = &p.base;
+    assert_int_equal(recover_job(&d->m, NULL), 0);
+    assert_int_equal(p.next_agent, 4096);
+    kill_master(d);
+}
+
 static void numbers_of_agents_are_not_given_twice(void **state)
 {
     (void)state;
     with_desk(SPEC_RESTART_TASK, 2, count_agents_on);
+    with_desk(SPEC_RESTART_TASK, 2, count_agents_behind_unknown_ones);
 }
 
 /* Behind a summary, if there is one. */

@@ -61,6 +61,20 @@ static void cut_source_place(char *text)
         memmove(place, end, strlen(end) + 1);
 }
 
+/* Of "…templates of C++… CUDA failure 101: invalid device ordinal ; GPU=0 ; hostname=…" only what
+ * CUDA said. */
+static void cut_cuda_call(char *text)
+{
+    char *said = strstr(text, "CUDA failure ");
+    char *end = said ? strstr(said, " ; ") : NULL;
+
+    if (!said)
+        return;
+    if (end)
+        *end = '\0';
+    memmove(text, said, strlen(said) + 1);
+}
+
 /* Its texts may have several lines and end in one. */
 static void one_line(char *text)
 {
@@ -99,6 +113,7 @@ int ort_check(const struct ort_api *api, ort_status status, const char *what, st
     r = ort_errno(api->get_code(status));
     (void)snprintf(text, sizeof(text), "%s", api->get_message(status));
     api->release_status(status);
+    cut_cuda_call(text);
     cut_source_place(text);
     one_line(text);
     return err_set(err, r, "%s: %s", what, text);
@@ -220,6 +235,19 @@ static int ort_set_options(const struct ort_library *l, const struct backend_loa
     return r < 0 ? r : ort_set_device(l, o->device, options, err);
 }
 
+/* What to look at when a model cannot be loaded. */
+static void ort_hint(const struct ort_library *l, const char *device, struct err *err)
+{
+    if (cuda_device(device ? device : "cpu") >= 0)
+        err_hint(err, "it was to run on '%s': nvidia-smi -L lists the devices of this machine",
+                 device);
+    else
+        err_hint(err,
+                 "the library is ONNX Runtime %s; check the file, and the opset that it "
+                 "was exported with",
+                 l->version);
+}
+
 static int ort_create_session(const struct ort_library *l, const struct backend_load *o, void **ret,
                               struct err *err)
 {
@@ -234,10 +262,7 @@ static int ort_create_session(const struct ort_library *l, const struct backend_
                       "ONNX Runtime cannot load it", err);
         if (r < 0) {
             (void)err_wrap(err, r, "'%s'", o->path);
-            err_hint(err,
-                     "the library is ONNX Runtime %s; check the file, and the opset that it "
-                     "was exported with",
-                     l->version);
+            ort_hint(l, o->device, err);
         }
     }
     l->api->release_options(options);

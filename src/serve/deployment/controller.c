@@ -1,28 +1,30 @@
-/* controller.c - see controller.h. Two fibers: one is the gateway, the other looks for replicas and
- * tells the first by its control socket, as a person would. */
-#include "serve/deployment/controller.h"
+/* controller.c - see controller.h. Two fibers: one is the gateway, the other looks at the plan and
+ * at the replicas, and tells the first by its control socket, as a person would. */
 #include "base/log.h"
 #include "base/path.h"
 #include "loop/fiber.h"
-#include "serve/deployment/deployment_plan.h"
-#include "serve/deployment/task_store.h"
+#include "serve/deployment/controller_private.h"
 #include "serve/gateway/gateway.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #define LOOK_MS 250
 #define STATUS_TURNS 4 /* looks between two reports */
-#define SIZES_MAX 64
+#define FOLLOW_TURNS 8 /* looks between two looks at aliases */
+#define OK "{\"ok\":true"
 
-struct controller {
-    const struct controller_options *o;
-    json_t *plan;
-    char *spec, *control; /* paths */
-    char *text;           /* the spec that the gateway has */
-    struct line_client store, gateway;
-    bool ready, gone; /* the gateway listens; it has ended */
-    unsigned turns;
-};
+void controller_note(const struct controller *x, const char *fmt, ...)
+{
+    char text[600];
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    x->o->note(x->o->user, text);
+}
 
 /* ---- the gateway ---- */
 
@@ -59,29 +61,7 @@ static int run_gateway(void *arg, struct err *err)
     return r;
 }
 
-/* ---- what there is ---- */
-
-static int read_sizes(struct controller *x, struct deployment_size *ret, size_t *ret_n,
-                      struct err *err)
-{
-    AUTO_STRS keys = { 0 };
-    int r = task_store_list(&x->store, DEPLOYMENT_SIZE, &keys, err);
-
-    for (size_t i = 0; r == 0 && i < keys.n && *ret_n < SIZES_MAX; i++) {
-        struct deployment_size *one = &ret[*ret_n];
-        AUTO_FREE char *text = NULL;
-        int64_t n = 0;
-
-        r = task_store_get(&x->store, keys.v[i], &text, err);
-        if (r <= 0 || str_to_i64(text, 0, INT32_MAX, &n) < 0)
-            continue;
-        r = 0;
-        (void)snprintf(one->group, sizeof(one->group), "%s", keys.v[i] + strlen(DEPLOYMENT_SIZE));
-        one->n = (unsigned)n;
-        ++*ret_n;
-    }
-    return r < 0 ? r : 0;
-}
+/* ---- replicas ---- */
 
 /* A replica that is restarted for a month would fill the store. */
 static int delete_past(struct controller *x, const struct strs *keys, struct err *err)
@@ -89,27 +69,22 @@ static int delete_past(struct controller *x, const struct strs *keys, struct err
     int r = 0;
 
     for (size_t i = 0; i < keys->n && r == 0; i++)
-        if (deployment_is_past(keys->v[i], keys))
+        if (deployment_is_past(x->plan, keys->v[i], keys))
             r = task_store_delete(&x->store, keys->v[i], err);
     return r;
 }
 
-/* The spec as it should be, into its file where it has changed: 1 then. */
-static int write_spec(struct controller *x, struct err *err)
+/* The spec as it should be, into its file where it has changed. */
+static int write_spec(struct controller *x, struct strs *keys, struct err *err)
 {
-    struct deployment_size sizes[SIZES_MAX];
-    AUTO_STRS keys = { 0 };
     AUTO_FREE char *text = NULL;
-    struct deployment_replicas replicas = { .keys = &keys, .sizes = sizes };
-    int r = task_store_list(&x->store, DEPLOYMENT_AT, &keys, err);
+    int r = task_store_list(&x->store, DEPLOYMENT_AT, keys, err);
 
     if (r == 0)
-        r = delete_past(x, &keys, err);
-    if (r == 0)
-        r = read_sizes(x, sizes, &replicas.n_sizes, err);
+        r = delete_past(x, keys, err);
     if (r == 0) {
-        strs_sort(&keys);
-        r = deployment_spec(x->plan, x->o->listen, &replicas, &text, err);
+        strs_sort(keys);
+        r = deployment_spec(x->plan, x->o->listen, keys, &text, err);
     }
     if (r < 0 || str_eq(text, x->text))
         return r;
@@ -118,49 +93,145 @@ static int write_spec(struct controller *x, struct err *err)
         return r;
     free(x->text);
     x->text = take(text);
-    return 1;
+    x->applied = false;
+    return 0;
 }
 
+/* A spec that is refused is tried again: it may be that a version is not ready yet. */
 static int apply(struct controller *x, struct err *err)
 {
     const char *answer = NULL;
     int r = line_client_ask(&x->gateway, "{\"do\": \"apply\"}", &answer, err);
 
-    if (r == 0 && !str_starts(answer, "{\"ok\": true") && !str_starts(answer, "{\"ok\":true"))
-        log_warn(LOG_MAIN, "the gateway: %s", answer);
+    if (r < 0)
+        return r;
+    x->applied = str_starts(answer, OK);
+    return x->applied ? 0 : err_set(err, -EAGAIN, "the gateway: %.300s", answer);
+}
+
+bool controller_told(const struct controller *x, const char *group, unsigned n)
+{
+    for (size_t i = 0; i < CONTROLLER_GROUPS; i++)
+        if (str_eq(x->told[i].group, group))
+            return x->told[i].n == (int64_t)n;
+    return false;
+}
+
+static int tell_size(struct controller *x, const char *group, unsigned n, struct err *err)
+{
+    size_t i = 0;
+    int r;
+
+    if (controller_told(x, group, n))
+        return 0;
+    while (i < CONTROLLER_GROUPS && *x->told[i].group && !str_eq(x->told[i].group, group))
+        i++;
+    if (i == CONTROLLER_GROUPS)
+        return err_set(err, -E2BIG, "more than %d groups", CONTROLLER_GROUPS);
+    (void)snprintf(x->told[i].group, sizeof(x->told[i].group), "%s", group);
+    x->told[i].n = -1;
+    r = task_store_scale(&x->store, group, n, err);
+    x->told[i].n = r == 0 ? (int64_t)n : -1;
     return r;
 }
 
-static int report(struct controller *x, struct err *err)
+/* Groups that cannot have their size yet, because tasks of before still end, do not keep the others
+ * from theirs. */
+static int tell_sizes(struct controller *x, struct err *err)
+{
+    const json_t *models = json_object_get(x->plan, "models"), *m, *g;
+    struct err first = ERR_INIT;
+    size_t i, k;
+    int r = 0;
+
+    json_array_foreach(models, i, m)
+    {
+        json_array_foreach(json_object_get(m, "groups"), k, g)
+        {
+            const char *group = json_string_value(g);
+            struct err e = ERR_INIT;
+            int one = group ? tell_size(x, group, deployment_group_size(m, group), &e) : 0;
+
+            if (one < 0 && r == 0) {
+                r = one;
+                first = e;
+            }
+        }
+    }
+    if (r < 0 && err)
+        *err = first;
+    return r;
+}
+
+/* ---- looking ---- */
+
+static int report(struct controller *x, json_t **ret, struct err *err)
 {
     const char *answer = NULL;
+    bool publish =
+        x->turns % STATUS_TURNS == 0 || x->revision != json_int_or(x->plan, "revision", 0);
     int r;
 
-    if (x->turns++ % STATUS_TURNS != 0)
+    if (!publish && !deployment_is_updating(x->plan))
         return 0;
     r = line_client_ask(&x->gateway, "{\"do\": \"status\"}", &answer, err);
-    return r < 0 ? r : task_store_put(&x->store, DEPLOYMENT_STATUS, answer, err);
+    if (r == 0)
+        r = json_parse("the gateway's report", answer, strlen(answer), ret, err);
+    if (r == 0 && publish)
+        r = task_store_put(&x->store, DEPLOYMENT_STATUS, answer, err);
+    if (r == 0)
+        x->revision = json_int_or(x->plan, "revision", 0);
+    return r;
+}
+
+static int look_at_gateway(struct controller *x, const struct strs *keys, struct err *err)
+{
+    AUTO_JSON *said = NULL;
+    int r = x->applied ? 0 : apply(x, err), sized;
+
+    /* Who leaves, leaves the gateway's spec first. */
+    sized = r == 0 ? tell_sizes(x, err) : 0;
+    if (r == 0)
+        r = report(x, &said, err);
+    if (r == 0)
+        r = controller_updates(x, said, keys, err);
+    return r < 0 ? r : sized;
+}
+
+static int look_once(struct controller *x, struct err *err)
+{
+    AUTO_STRS keys = { 0 };
+    int r = controller_requests(x, err);
+
+    if (r == 0 && x->turns % FOLLOW_TURNS == 0)
+        r = controller_follow(x, err);
+    if (r == 0)
+        r = write_spec(x, &keys, err);
+    if (r == 0 && x->ready)
+        r = look_at_gateway(x, &keys, err);
+    x->turns++;
+    return r;
 }
 
 /* What fails here is tried again: the master may be another one soon. */
 static void look(struct controller *x)
 {
     struct err err = ERR_INIT;
-    int r = write_spec(x, &err);
+    int r = look_once(x, &err);
 
-    if (r > 0 && x->ready)
-        r = apply(x, &err);
-    if (r >= 0 && x->ready)
-        r = report(x, &err);
-    if (r < 0 && r != -ECANCELED)
+    if (r < 0 && r != -ECANCELED && !x->quiet)
         log_warn(LOG_MAIN, "%s; trying again", err.text);
+    x->quiet = r < 0;
 }
 
 static int controller_work(struct controller *x, struct err *err)
 {
+    AUTO_STRS keys = { 0 };
     struct group g;
-    int r = write_spec(x, err), ended;
+    int r = controller_begin(x, err), ended;
 
+    if (r == 0)
+        r = write_spec(x, &keys, err);
     if (r < 0)
         return r;
     group_init(&g, x->o->loop, 0);
@@ -177,31 +248,24 @@ static int controller_work(struct controller *x, struct err *err)
 
 int controller_run(const struct controller_options *o, struct err *err)
 {
-    struct controller x = { .o = o };
-    int r = json_parse(DEPLOYMENT_PLAN_ENV, o->plan, strlen(o->plan), &x.plan, err);
+    struct controller *x = calloc(1, sizeof(*x));
+    int r = x ? 0 : err_oom(err);
 
-    x.spec = path_join(o->dir, "gateway.json");
-    x.control = path_join(o->dir, "control.sock");
-    line_client_init(&x.store, o->loop, o->socket);
-    line_client_init(&x.gateway, o->loop, x.control);
-    if (r == 0)
-        r = x.spec && x.control ? controller_work(&x, err) : err_oom(err);
-    line_client_done(&x.store);
-    line_client_done(&x.gateway);
-    json_decref(x.plan);
-    free(x.spec);
-    free(x.control);
-    free(x.text);
-    return r;
-}
-
-int controller_announce(struct loop *l, const char *socket, const char *key, struct err *err)
-{
-    struct line_client c;
-    int r;
-
-    line_client_init(&c, l, socket);
-    r = task_store_put(&c, key, "here", err);
-    line_client_done(&c);
+    if (r < 0)
+        return r;
+    x->o = o;
+    x->spec = path_join(o->dir, "gateway.json");
+    x->control = path_join(o->dir, "control.sock");
+    line_client_init(&x->store, o->loop, o->socket);
+    line_client_init(&x->gateway, o->loop, x->control);
+    r = x->spec && x->control ? controller_work(x, err) : err_oom(err);
+    line_client_done(&x->store);
+    line_client_done(&x->gateway);
+    registry_link_free(x->registry);
+    json_decref(x->plan);
+    free(x->spec);
+    free(x->control);
+    free(x->text);
+    free(x);
     return r;
 }

@@ -1,14 +1,143 @@
-/* deployment_plan.c - the keys of replicas, hostile until parsed, and which of them count. What the
- * plan says beside groups is the gateway's own and is passed on. See deployment_plan.h. */
+/* deployment_plan.c - what a plan says, and which of the replicas' keys count; both are hostile
+ * until they are parsed. See deployment_plan.h. */
 #include "serve/deployment/deployment_plan.h"
+#include "serve/deployment/deployment_update.h"
 
 #include <string.h>
+
+/* ---- the document ---- */
+
+static bool plan_is_version(const json_t *v)
+{
+    return json_int_or(v, "version", 0) > 0 && json_int_or(v, "serial", 0) > 0 &&
+           json_is_string(json_object_get(v, "group")) &&
+           json_is_string(json_object_get(v, "path"));
+}
+
+static bool plan_is_model(const json_t *m)
+{
+    const json_t *versions = json_object_get(m, "versions"), *v;
+    int64_t replicas = json_int_or(m, "replicas", -1);
+    size_t i;
+
+    json_array_foreach(versions, i, v)
+    {
+        if (!plan_is_version(v))
+            return false;
+    }
+    return json_is_string(json_object_get(m, "name")) && replicas >= 0 &&
+           replicas <= DEPLOYMENT_REPLICAS && json_is_array(json_object_get(m, "groups")) &&
+           deployment_version(m, json_int_or(m, "serve", 0));
+}
+
+int deployment_plan_check(const char *what, const json_t *plan, struct err *err)
+{
+    const json_t *models = json_object_get(plan, "models"), *m;
+    size_t i;
+
+    if (json_array_size(models) == 0 || json_array_size(models) > DEPLOYMENT_MODELS)
+        return err_set(err, -EINVAL, "%s names no models, or too many", what);
+    json_array_foreach(models, i, m)
+    {
+        if (!plan_is_model(m))
+            return err_set(err, -EINVAL, "%s cannot be understood: model %zu", what, i + 1);
+    }
+    return 0;
+}
+
+int deployment_plan_parse(const char *what, const char *text, json_t **ret, struct err *err)
+{
+    json_t *plan = NULL;
+    int r = json_parse(what, text, strlen(text), &plan, err);
+
+    if (r == 0)
+        r = deployment_plan_check(what, plan, err);
+    if (r < 0) {
+        json_decref(plan);
+        return r;
+    }
+    *ret = plan;
+    return 0;
+}
+
+json_t *deployment_model(const json_t *plan, const char *name)
+{
+    const json_t *models = json_object_get(plan, "models");
+    json_t *m;
+    size_t i;
+
+    if (!name)
+        return json_array_size(models) == 1 ? json_array_get(models, 0) : NULL;
+    json_array_foreach(models, i, m)
+    {
+        if (str_eq(json_string_value(json_object_get(m, "name")), name))
+            return m;
+    }
+    return NULL;
+}
+
+json_t *deployment_version(const json_t *model, int64_t number)
+{
+    const json_t *versions = json_object_get(model, "versions");
+    json_t *v;
+    size_t i;
+
+    json_array_foreach(versions, i, v)
+    {
+        if (json_int_or(v, "version", 0) == number)
+            return v;
+    }
+    return NULL;
+}
+
+static json_t *version_in(const json_t *model, const char *group)
+{
+    const json_t *versions = json_object_get(model, "versions");
+    json_t *v;
+    size_t i;
+
+    json_array_foreach(versions, i, v)
+    {
+        if (str_eq(json_string_value(json_object_get(v, "group")), group))
+            return v;
+    }
+    return NULL;
+}
+
+json_t *deployment_in_group(const json_t *plan, const char *group, json_t **ret_model)
+{
+    const json_t *models = json_object_get(plan, "models");
+    json_t *m, *v;
+    size_t i;
+
+    json_array_foreach(models, i, m)
+    {
+        v = version_in(m, group);
+        if (v && ret_model)
+            *ret_model = m;
+        if (v)
+            return v;
+    }
+    return NULL;
+}
+
+unsigned deployment_group_size(const json_t *model, const char *group)
+{
+    const json_t *v = version_in(model, group);
+
+    if (!v || (deployment_update_phase(model) == UPDATE_STOPPING &&
+               json_int_or(v, "version", 0) != json_int_or(model, "serve", 0)))
+        return 0;
+    return (unsigned)json_int_or(model, "replicas", 0);
+}
+
+/* ---- keys of replicas ---- */
 
 /* One key taken apart; borrowed from it. */
 struct place {
     const char *group, *address;
     size_t group_len;
-    int64_t index, attempt;
+    int64_t serial, index, attempt;
 };
 
 /* A number up to the next slash. */
@@ -38,15 +167,17 @@ static bool place_parse(const char *key, struct place *ret)
         return false;
     *ret = (struct place){ .group = at, .group_len = (size_t)(slash - at) };
     at = slash + 1;
-    if (!place_number(&at, &ret->index) || !place_number(&at, &ret->attempt) || !*at)
+    if (!place_number(&at, &ret->serial) || !place_number(&at, &ret->index) ||
+        !place_number(&at, &ret->attempt) || !*at)
         return false;
     ret->address = at;
     return true;
 }
 
-static bool place_of(const struct place *p, const char *group)
+static bool place_of(const struct place *p, const char *group, int64_t serial)
 {
-    return strlen(group) == p->group_len && memcmp(group, p->group, p->group_len) == 0;
+    return p->serial == serial && strlen(group) == p->group_len &&
+           memcmp(group, p->group, p->group_len) == 0;
 }
 
 /* Did the replica come back elsewhere? */
@@ -56,37 +187,54 @@ static bool is_older(const struct place *p, const struct strs *keys)
 
     for (size_t i = 0; i < keys->n; i++)
         if (place_parse(keys->v[i], &other) && other.index == p->index &&
-            other.group_len == p->group_len && memcmp(other.group, p->group, p->group_len) == 0 &&
-            other.attempt > p->attempt)
+            other.serial == p->serial && other.group_len == p->group_len &&
+            memcmp(other.group, p->group, p->group_len) == 0 && other.attempt > p->attempt)
             return true;
     return false;
 }
 
-bool deployment_is_past(const char *key, const struct strs *keys)
+bool deployment_is_past(const json_t *plan, const char *key, const struct strs *keys)
 {
     struct place p;
+    AUTO_FREE char *group = NULL;
+    json_t *model = NULL;
+    const json_t *v;
 
-    return place_parse(key, &p) && is_older(&p, keys);
+    if (!place_parse(key, &p) || !(group = strndup(p.group, p.group_len)))
+        return false;
+    v = deployment_in_group(plan, group, &model);
+    return !v || json_int_or(v, "serial", 0) != p.serial ||
+           p.index >= deployment_group_size(model, group) || is_older(&p, keys);
 }
 
-static int64_t size_of(const char *group, const struct deployment_size *sizes, size_t n)
+void deployment_attempts(const json_t *version, const struct strs *keys,
+                         int64_t ret[DEPLOYMENT_REPLICAS])
 {
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(sizes[i].group, group))
-            return sizes[i].n;
-    return INT64_MAX;
+    const char *group = json_string_value(json_object_get(version, "group"));
+    struct place p;
+
+    for (size_t i = 0; i < DEPLOYMENT_REPLICAS; i++)
+        ret[i] = -1;
+    for (size_t i = 0; i < keys->n; i++)
+        if (place_parse(keys->v[i], &p) && p.index < DEPLOYMENT_REPLICAS &&
+            place_of(&p, group, json_int_or(version, "serial", 0)) && p.attempt > ret[p.index])
+            ret[p.index] = p.attempt;
 }
 
-static json_t *replicas_of(const struct deployment_replicas *x, const char *group)
+/* ---- the gateway's spec ---- */
+
+static json_t *replicas_of(const json_t *model, const json_t *version, const struct strs *keys)
 {
+    const char *group = json_string_value(json_object_get(version, "group"));
+    int64_t most = deployment_group_size(model, group);
     AUTO_JSON *list = json_array();
-    int64_t most = size_of(group, x->sizes, x->n_sizes);
 
-    for (size_t i = 0; list && i < x->keys->n; i++) {
+    for (size_t i = 0; list && i < keys->n; i++) {
         struct place p;
 
-        if (!place_parse(x->keys->v[i], &p) || !place_of(&p, group) || p.index >= most ||
-            is_older(&p, x->keys))
+        if (!place_parse(keys->v[i], &p) ||
+            !place_of(&p, group, json_int_or(version, "serial", 0)) || p.index >= most ||
+            is_older(&p, keys))
             continue;
         if (json_array_append_new(list,
                                   json_pack("{s:o, s:s}", "name",
@@ -97,38 +245,83 @@ static json_t *replicas_of(const struct deployment_replicas *x, const char *grou
     return take(list);
 }
 
-static int plan_version(const struct deployment_replicas *x, json_t *version, struct err *err)
+/* Of two versions the one that does not serve any more gets no replicas once requests have left it:
+ * the gateway waits for what they still answer. */
+static json_t *versions_of(const json_t *model, const struct strs *keys)
 {
-    AUTO_FREE char *group = NULL;
-    const char *said = json_string_value(json_object_get(version, "group"));
+    const json_t *versions = json_object_get(model, "versions"), *v;
+    enum update_phase phase = deployment_update_phase(model);
+    AUTO_JSON *list = json_array();
+    size_t i;
 
-    if (!said)
-        return err_set(err, -EINVAL, "the plan of the deployment: a version has no group");
-    group = strdup(said);
-    (void)json_object_del(version, "group");
-    if (!group || json_object_set_new(version, "replicas", replicas_of(x, group)) < 0)
-        return err_oom(err);
+    json_array_foreach(versions, i, v)
+    {
+        int64_t number = json_int_or(v, "version", 0);
+        bool leaves = (phase == UPDATE_DRAINING || phase == UPDATE_STOPPING) &&
+                      number != json_int_or(model, "serve", 0);
+
+        if (json_array_append_new(
+                list, json_pack("{s:I, s:o}", "version", (json_int_t)number, "replicas",
+                                leaves ? json_array() : replicas_of(model, v, keys))) < 0)
+            return NULL;
+    }
+    return take(list);
+}
+
+/* A new version is watched by the gateway, which knows what became of each request. */
+static int add_canary(const json_t *model, json_t *into)
+{
+    const json_t *update = json_object_get(model, "update");
+
+    if (deployment_update_phase(model) != UPDATE_WATCHING)
+        return 0;
+    if (json_object_set_new(into, "canary",
+                            json_pack("{s:O, s:O}", "version", json_object_get(update, "to"),
+                                      "percent", json_object_get(update, "percent"))) < 0 ||
+        json_object_set_new(into, "watch",
+                            json_pack("{s:O, s:O, s:O}", "requests",
+                                      json_object_get(update, "requests"), "errors",
+                                      json_object_get(update, "errors"), "slower",
+                                      json_object_get(update, "slower"))) < 0)
+        return -ENOMEM;
     return 0;
 }
 
-int deployment_spec(const json_t *plan, const char *listen, const struct deployment_replicas *x,
-                    char **ret, struct err *err)
+static json_t *model_of(const json_t *model, const struct strs *keys)
 {
-    AUTO_JSON *spec = json_deep_copy(plan);
-    json_t *model, *version;
-    size_t i, k;
-    int r = 0;
+    static const char *const ours[] = { "replicas", "groups", "previous", "follow",
+                                        "followed", "update", "next",     "last" };
+    AUTO_JSON *v = json_copy((json_t *)model);
 
-    if (!json_is_object(plan) || !json_is_array(json_object_get(plan, "models")))
-        return err_set(err, -EINVAL, "the plan of the deployment names no models");
-    if (!spec || json_object_set_new(spec, "listen", json_string(listen)) < 0)
+    for (size_t i = 0; v && i < COUNT_OF(ours); i++)
+        (void)json_object_del(v, ours[i]);
+    if (!v || json_object_set_new(v, "versions", versions_of(model, keys)) < 0 ||
+        add_canary(model, v) < 0)
+        return NULL;
+    return take(v);
+}
+
+int deployment_spec(const json_t *plan, const char *listen, const struct strs *keys, char **ret,
+                    struct err *err)
+{
+    static const char *const ours[] = {
+        "name", "revision", "serial", "registry", "use", "answers"
+    };
+    const json_t *models = json_object_get(plan, "models"), *m;
+    AUTO_JSON *spec = json_copy((json_t *)plan);
+    AUTO_JSON *list = json_array();
+    size_t i;
+
+    for (i = 0; spec && i < COUNT_OF(ours); i++)
+        (void)json_object_del(spec, ours[i]);
+    json_array_foreach(models, i, m)
+    {
+        if (json_array_append_new(list, model_of(m, keys)) < 0)
+            return err_oom(err);
+    }
+    if (!spec || !list || json_object_set(spec, "models", list) < 0 ||
+        json_object_set_new(spec, "listen", json_string(listen)) < 0)
         return err_oom(err);
-    json_array_foreach(json_object_get(spec, "models"), i, model){ json_array_foreach(
-        json_object_get(model, "versions"), k, version){ r = plan_version(x, version, err);
-    if (r < 0)
-        return r;
-}
-}
-*ret = json_dumps(spec, JSON_COMPACT);
-return *ret ? 0 : err_oom(err);
+    *ret = json_dumps(spec, JSON_COMPACT);
+    return *ret ? 0 : err_oom(err);
 }

@@ -1,41 +1,59 @@
-/* deployment_plan.h - from the plan of a deployment to the spec of its gateway. Pure.
+/* deployment_plan.h - the plan of a deployment: what is to run, as a document in the job's
+ * key-value store; and the spec of its gateway that follows from it. Pure.
  *
- * A plan is a gateway's spec (doc/reference/gateway.md) whose versions name a group of replicas, a
- * role of the job, in place of the replicas, and that has no address:
+ *     {"name": "shop", "revision": 7, "serial": 2, "registry": "/models", "use": "shop-4f2a91c0",
+ *      "models": [{"name": "resnet", "replicas": 2, "groups": ["a", "b"],
+ *        "serve": 1, "previous": 0, "follow": "champion",
+ *        "versions": [{"version": 1, "group": "a", "serial": 1, "path": "/models/…/1",
+ *                      "format": "onnx", "library": "/…/libonnxruntime.so", "sha256": "…"}],
+ *        "update": {…}, "next": {…}, "last": {…}}],
+ *      "answers": [{"id": "…", "error": "…"}]}
  *
- *     {"models": [{"name": "resnet", "serve": 2, "versions": [{"version": 2, "group": "a"}]}]}
+ * The environment of the job's tasks has the first one. From then on the gateway's task alone
+ * changes it (controller.h); everybody else asks for changes (deployment_request.h). Members that
+ * are not ours are the gateway's own (doc/reference/gateway.md).
  *
- * Each replica says where it listens by a key of the job's key-value store, whose name is all that
- * counts:
+ * A group is a role of the job. Each model has two, and a version in a group has a serial number:
+ * what replicas of an earlier version in the same group said does not count. Each replica says
+ * where it listens by a key of the store, whose name is all that counts:
  *
- *     serve/at/GROUP/INDEX/ATTEMPT/HOST:PORT
+ *     serve/at/GROUP/SERIAL/INDEX/ATTEMPT/HOST:PORT
  *
  * A replica that moved has several; the highest attempt is the present one. */
 #pragma once
 #include "base/json.h"
 #include "base/str.h"
 
-#define DEPLOYMENT_PLAN_ENV "YDL_SERVE_PLAN" /* of the gateway's task */
+#define DEPLOYMENT_PLAN_ENV "YDL_SERVE_PLAN" /* of the job's tasks: the first plan */
+#define DEPLOYMENT_PLAN "serve/plan"
 #define DEPLOYMENT_AT "serve/at/"
-#define DEPLOYMENT_SIZE "serve/size/"    /* GROUP: how many replicas it has, once it was scaled */
+#define DEPLOYMENT_ASK "serve/ask/"      /* ID: a request for a change */
 #define DEPLOYMENT_STATUS "serve/status" /* what the gateway says of itself */
+#define DEPLOYMENT_MODELS 12             /* most models of a deployment */
+#define DEPLOYMENT_REPLICAS 256 /* most replicas of a version: as many as a gateway takes */
 
-struct deployment_size {
-    char group[33];
-    unsigned n;
-};
+/* -EINVAL for what is no plan. `what` names it. */
+int deployment_plan_check(const char *what, const json_t *plan, struct err *err);
+int deployment_plan_parse(const char *what, const char *text, json_t **ret, struct err *err);
 
-/* What replicas say; all borrowed. */
-struct deployment_replicas {
-    const struct strs *keys; /* those that begin with DEPLOYMENT_AT; others are passed over */
-    const struct deployment_size *sizes;
-    size_t n_sizes;
-};
+/* ---- looking into one; all borrowed, NULL: there is none ---- */
+json_t *deployment_model(const json_t *plan, const char *name); /* NULL: the only one */
+json_t *deployment_version(const json_t *model, int64_t number);
+/* The version that is in a group, and its model. */
+json_t *deployment_in_group(const json_t *plan, const char *group, json_t **ret_model);
+/* How many replicas a group has to have. */
+unsigned deployment_group_size(const json_t *model, const char *group);
 
-/* Was this replica started again since it wrote the key? Such keys can be deleted. */
-bool deployment_is_past(const char *key, const struct strs *keys);
+/* ---- replicas ---- */
 
-/* The spec as text, the caller's. Replicas beyond their group's size are left out. -EINVAL for what
- * is no plan. */
-int deployment_spec(const json_t *plan, const char *listen, const struct deployment_replicas *x,
-                    char **ret, struct err *err);
+/* Can this key be deleted: was the replica started again since it wrote it, or scaled away, or does
+ * it belong to a version that is gone? */
+bool deployment_is_past(const json_t *plan, const char *key, const struct strs *keys);
+/* How often each replica of a version was started before, by its index; -1: it said nothing. */
+void deployment_attempts(const json_t *version, const struct strs *keys,
+                         int64_t ret[DEPLOYMENT_REPLICAS]);
+
+/* The gateway's spec as text, the caller's. `keys` begin with DEPLOYMENT_AT; others are passed
+ * over. Replicas beyond their group's size are left out. */
+int deployment_spec(const json_t *plan, const char *listen, const struct strs *keys, char **ret,
+                    struct err *err);

@@ -5,91 +5,182 @@
 
 #include <string.h>
 
-#define PLAN                                                                                       \
-    "{\"models\":[{\"name\":\"m\",\"serve\":3,\"versions\":[{\"version\":3,\"group\":\"a\"},"      \
-    "{\"version\":4,\"group\":\"b\"}]}]}"
+#define VERSION(n, g, s) "{\"version\":" n ",\"group\":\"" g "\",\"serial\":" s ",\"path\":\"/p\"}"
+#define PLAN(replicas, update)                                                                     \
+    "{\"name\":\"shop\",\"serial\":2,\"models\":[{\"name\":\"m\",\"serve\":3,\"groups\":[\"a\","   \
+    "\"b\"],\"replicas\":" replicas                                                                \
+    ",\"versions\":[" VERSION("3", "a", "1") "," VERSION("4", "b", "2") "]" update "}]}"
+#define UPDATE(phase)                                                                              \
+    ",\"update\":{\"to\":4,\"from\":3,\"phase\":\"" phase                                          \
+    "\",\"percent\":12.5,\"errors\":1,\"slower\":2,\"requests\":50}"
 
-static char *spec_of(const char *keys, unsigned size)
+static json_t *plan_of(const char *text)
 {
-    const struct deployment_size sizes[] = { { "a", size } };
-    AUTO_STRS list = { 0 };
-    const struct deployment_replicas replicas = { &list, sizes, size ? 1 : 0 };
-    AUTO_JSON *plan = NULL;
-    char *text = NULL;
-
-    assert_int_equal(json_parse("plan", PLAN, strlen(PLAN), &plan, NULL), 0);
-    assert_int_equal(strs_split(&list, keys, " "), 0);
-    assert_int_equal(deployment_spec(plan, "127.0.0.1:8000", &replicas, &text, NULL), 0);
-    return text;
-}
-
-/* What the gateway makes of it: addresses of version 3, in their order. */
-static void assert_replicas(const char *keys, unsigned size, const char *wanted)
-{
-    AUTO_FREE char *text = spec_of(keys, size);
-    AUTO(gateway_spec) struct gateway_spec *s = NULL;
-    char got[256] = "";
+    json_t *plan = NULL;
     struct err err = ERR_INIT;
 
-    if (gateway_spec_parse("spec", text, strlen(text), &s, &err) < 0)
+    if (deployment_plan_parse("plan", text, &plan, &err) < 0)
         fail_msg("%s", err.text);
-    for (size_t i = 0; i < gateway_spec_version(&s->models[0], 3)->n; i++) {
-        const struct gateway_replica *r = &gateway_spec_version(&s->models[0], 3)->replicas[i];
+    return plan;
+}
 
-        (void)snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s=%s ", r->name, r->address);
-    }
+static struct gateway_spec *spec_of(const char *text, const char *keys)
+{
+    AUTO_STRS list = { 0 };
+    AUTO_JSON *plan = plan_of(text);
+    AUTO_FREE char *spec = NULL;
+    struct gateway_spec *s = NULL;
+    struct err err = ERR_INIT;
+
+    assert_int_equal(strs_split(&list, keys, " "), 0);
+    assert_int_equal(deployment_spec(plan, "127.0.0.1:8000", &list, &spec, NULL), 0);
+    if (gateway_spec_parse("spec", spec, strlen(spec), &s, &err) < 0)
+        fail_msg("%s", err.text);
+    return s;
+}
+
+/* What the gateway makes of it: addresses of a version, in their order. */
+static void assert_replicas(const char *plan, const char *keys, int64_t version, const char *wanted)
+{
+    AUTO(gateway_spec) struct gateway_spec *s = spec_of(plan, keys);
+    const struct gateway_version *v = gateway_spec_version(&s->models[0], version);
+    char got[256] = "";
+
+    for (size_t i = 0; i < v->n; i++)
+        (void)snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s=%s ", v->replicas[i].name,
+                       v->replicas[i].address);
     assert_string_equal(got, wanted);
 }
 
 static void replicas_are_where_they_say(void **state)
 {
     (void)state;
-    assert_replicas("", 0, "");
-    assert_replicas("serve/at/a/0/0/127.0.0.1:1000 serve/at/b/0/0/127.0.0.1:2000 "
-                    "serve/at/a/1/2/127.0.0.1:1001",
-                    0, "a-0=127.0.0.1:1000 a-1=127.0.0.1:1001 ");
+    assert_replicas(PLAN("2", ""), "", 3, "");
+    assert_replicas(PLAN("2", ""),
+                    "serve/at/a/1/0/0/127.0.0.1:1000 serve/at/b/2/0/0/127.0.0.1:2000 "
+                    "serve/at/a/1/1/2/127.0.0.1:1001",
+                    3, "a-0=127.0.0.1:1000 a-1=127.0.0.1:1001 ");
     /* One that moved is where it was started last. */
-    assert_replicas("serve/at/a/0/0/127.0.0.1:1000 serve/at/a/0/10/127.0.0.1:1010 "
-                    "serve/at/a/0/9/127.0.0.1:1009",
-                    0, "a-0=127.0.0.1:1010 ");
-    /* Others were scaled away. */
-    assert_replicas("serve/at/a/0/0/127.0.0.1:1000 serve/at/a/1/0/127.0.0.1:1001", 1,
+    assert_replicas(PLAN("2", ""),
+                    "serve/at/a/1/0/0/127.0.0.1:1000 serve/at/a/1/0/10/127.0.0.1:1010 "
+                    "serve/at/a/1/0/9/127.0.0.1:1009",
+                    3, "a-0=127.0.0.1:1010 ");
+    /* Others were scaled away, or belong to a version that was in this group before. */
+    assert_replicas(PLAN("1", ""),
+                    "serve/at/a/1/0/0/127.0.0.1:1000 serve/at/a/1/1/0/127.0.0.1:1001", 3,
                     "a-0=127.0.0.1:1000 ");
-    assert_replicas("serve/at/a serve/at/a/x/0/h:1 serve/at/a/0/0/ serve/at//0/0/h:1 other", 0, "");
+    assert_replicas(PLAN("2", ""),
+                    "serve/at/b/1/0/5/127.0.0.1:1000 serve/at/b/2/1/0/127.0.0.1:1001", 4,
+                    "b-1=127.0.0.1:1001 ");
+    assert_replicas(PLAN("2", ""),
+                    "serve/at/a serve/at/a/1/x/0/h:1 serve/at/a/1/0/0/ serve/at//1/0/0/h:1 other "
+                    "serve/at/a/1/0/h:1",
+                    3, "");
 }
 
-static void keys_of_earlier_starts_can_go(void **state)
+static void a_version_that_leaves_has_no_replicas_any_more(void **state)
+{
+    static const char keys[] = "serve/at/a/1/0/0/127.0.0.1:1000 serve/at/b/2/0/0/127.0.0.1:2000";
+
+    (void)state;
+    assert_replicas(PLAN("1", UPDATE("watching")), keys, 4, "b-0=127.0.0.1:2000 ");
+    assert_replicas(PLAN("1", UPDATE("routing")), keys, 4, "b-0=127.0.0.1:2000 ");
+    assert_replicas(PLAN("1", UPDATE("draining")), keys, 4, "");
+    assert_replicas(PLAN("1", UPDATE("draining")), keys, 3, "a-0=127.0.0.1:1000 ");
+    assert_replicas(PLAN("1", UPDATE("stopping")), keys, 4, "");
+}
+
+static void only_a_version_that_is_watched_is_a_canary(void **state)
+{
+    static const char *const phases[] = { PLAN("1", UPDATE("warming")),
+                                          PLAN("1", UPDATE("watching")),
+                                          PLAN("1", UPDATE("routing")), PLAN("1", "") };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(phases); i++) {
+        AUTO(gateway_spec) struct gateway_spec *s = spec_of(phases[i], "");
+
+        assert_int_equal(s->models[0].serve, 3);
+        assert_int_equal(s->models[0].canary, i == 1 ? 4 : 0);
+        assert_int_equal(s->models[0].percent, i == 1 ? 1250 : 0);
+        assert_int_equal(s->models[0].watch.requests, i == 1 ? 50 : 200);
+    }
+}
+
+static void groups_have_the_size_that_the_plan_gives_them(void **state)
+{
+    AUTO_JSON *plan = plan_of(PLAN("3", UPDATE("draining")));
+    AUTO_JSON *over = plan_of(PLAN("3", UPDATE("stopping")));
+
+    (void)state;
+    assert_int_equal(deployment_group_size(deployment_model(plan, "m"), "a"), 3);
+    assert_int_equal(deployment_group_size(deployment_model(plan, NULL), "b"), 3);
+    assert_int_equal(deployment_group_size(deployment_model(plan, NULL), "c"), 0);
+    assert_int_equal(deployment_group_size(deployment_model(over, NULL), "a"), 3);
+    assert_int_equal(deployment_group_size(deployment_model(over, NULL), "b"), 0);
+}
+
+static void keys_that_do_not_count_can_go(void **state)
 {
     static const struct {
         const char *key;
         bool past;
     } rows[] = {
-        { "serve/at/a/0/0/127.0.0.1:1000", true },  { "serve/at/a/0/2/127.0.0.1:1000", false },
-        { "serve/at/a/0/1/127.0.0.1:1001", true },  { "serve/at/a/1/0/127.0.0.1:1002", false },
-        { "serve/at/b/0/1/127.0.0.1:1003", false }, { "serve/status", false },
+        { "serve/at/a/1/0/0/127.0.0.1:1000", true },
+        { "serve/at/a/1/0/2/127.0.0.1:1000", false },
+        { "serve/at/a/1/0/1/127.0.0.1:1001", true },
+        { "serve/at/a/1/1/0/127.0.0.1:1002", false },
+        { "serve/at/a/1/2/0/127.0.0.1:1002", true },
+        { "serve/at/b/2/0/1/127.0.0.1:1003", false },
+        { "serve/at/b/1/0/1/127.0.0.1:1003", true },
+        { "serve/at/c/2/0/1/127.0.0.1:1003", true },
+        { "serve/status", false },
     };
+    AUTO_JSON *plan = plan_of(PLAN("2", ""));
     AUTO_STRS keys = { 0 };
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         assert_int_equal(strs_add(&keys, rows[i].key), 0);
     for (size_t i = 0; i < COUNT_OF(rows); i++)
-        assert_int_equal(deployment_is_past(rows[i].key, &keys), rows[i].past);
+        if (deployment_is_past(plan, rows[i].key, &keys) != rows[i].past)
+            fail_msg("%s", rows[i].key);
+}
+
+static void starts_are_counted_for_each_replica(void **state)
+{
+    int64_t got[DEPLOYMENT_REPLICAS];
+    AUTO_JSON *plan = plan_of(PLAN("2", ""));
+    AUTO_STRS keys = { 0 };
+
+    (void)state;
+    assert_int_equal(strs_split(&keys,
+                                "serve/at/b/2/0/4/h:1 serve/at/b/2/0/5/h:1 serve/at/b/1/1/9/h:1 "
+                                "serve/at/b/2/300/9/h:1 serve/at/a/1/1/9/h:1",
+                                " "),
+                     0);
+    deployment_attempts(deployment_version(deployment_model(plan, NULL), 4), &keys, got);
+    assert_int_equal(got[0], 5);
+    assert_int_equal(got[1], -1);
 }
 
 static void what_is_no_plan_is_refused(void **state)
 {
-    static const char *const texts[] = { "[]", "{}", "{\"models\":[{\"versions\":[{}]}]}" };
-    const struct strs none = { 0 };
-    const struct deployment_replicas nobody = { .keys = &none };
+    static const char *const texts[] = {
+        "[]",
+        "{}",
+        "{\"models\":[]}",
+        "{\"models\":[{\"versions\":[{}]}]}",
+        "{\"models\":[{\"name\":\"m\",\"serve\":1,\"replicas\":1,\"groups\":[],\"versions\":[]}]}",
+        "{\"models\":[{\"name\":\"m\",\"serve\":1,\"replicas\":257,\"groups\":[],\"versions\":"
+        "[" VERSION("1", "a", "1") "]}]}",
+    };
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
-        AUTO_JSON *plan = NULL;
-        char *text = NULL;
+        json_t *plan = NULL;
 
-        assert_int_equal(json_parse("plan", texts[i], strlen(texts[i]), &plan, NULL), 0);
-        assert_int_equal(deployment_spec(plan, "127.0.0.1:1", &nobody, &text, NULL), -EINVAL);
+        assert_int_equal(deployment_plan_parse("plan", texts[i], &plan, NULL), -EINVAL);
     }
 }
 
@@ -97,7 +188,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replicas_are_where_they_say),
-        cmocka_unit_test(keys_of_earlier_starts_can_go),
+        cmocka_unit_test(a_version_that_leaves_has_no_replicas_any_more),
+        cmocka_unit_test(only_a_version_that_is_watched_is_a_canary),
+        cmocka_unit_test(groups_have_the_size_that_the_plan_gives_them),
+        cmocka_unit_test(keys_that_do_not_count_can_go),
+        cmocka_unit_test(starts_are_counted_for_each_replica),
         cmocka_unit_test(what_is_no_plan_is_refused),
     };
 

@@ -1,10 +1,11 @@
-/* output_target.c - may results be put there? See deploy_check_target() in submit_tokens.h. */
+/* output_target.c - asks the NameNode, or tries it with an empty file. See output_target.h. */
+#include "launch/targets/output_target.h"
 #include "hadoop/conf/conf_path.h"
 #include "hadoop/fs/fs.h"
 #include "hadoop/hdfs/explain.h"
 #include "hadoop/hdfs/hdfs.h"
 #include "hadoop/namenode.pb-c.h"
-#include "launch/submit_tokens.h"
+#include "hadoop/session/session.h"
 
 #include <string.h>
 #include <sys/random.h>
@@ -75,8 +76,8 @@ static int output_target_nearest(struct fs *fs, const char *uri, char *path, str
     }
 }
 
-int deploy_check_target(struct session *s, struct fs_set *set, const char *uri,
-                        enum deploy_look look, struct err *err)
+int deploy_check_place(struct session *s, struct fs_set *set, const char *uri,
+                       enum deploy_look look, struct err *err)
 {
     AUTO_FREE char *path = NULL;
     struct fs *fs = NULL;
@@ -87,5 +88,13 @@ int deploy_check_target(struct session *s, struct fs_set *set, const char *uri,
     r = output_target_nearest(fs, uri, path, err);
     if (r == 0)
         r = look == DEPLOY_PROBE ? probe(fs, path, err) : output_target_ask(s, uri, path, err);
+    return r;
+}
+
+int deploy_check_target(struct session *s, struct fs_set *set, const char *uri,
+                        enum deploy_look look, struct err *err)
+{
+    int r = deploy_check_place(s, set, uri, look, err);
+
     return r < 0 ? err_wrap(err, r, "results cannot go to '%s'", uri) : 0;
 }

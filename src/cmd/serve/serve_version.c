@@ -1,0 +1,98 @@
+/* serve_version.c - from a name to a version in the registry and the library that runs it. */
+#include "cmd/serve/serve_version.h"
+#include "cli/cli.h"
+#include "native/model_library.h"
+
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+
+static int find_format(const struct manifest *m, const struct find_library **ret, struct err *err)
+{
+    *ret = model_library(m->format);
+    if (*ret)
+        return 0;
+    err_set(err, -EINVAL, "%s:%lld has the format '%s', which cannot be served yet", m->name,
+            (long long)m->version, m->format);
+    err_hint(err, "export the model as ONNX and push that");
+    return -EINVAL;
+}
+
+static int find_in(const struct models *r, const struct model_ref *ref, struct serve_version *v,
+                   struct err *err)
+{
+    int e = models_find(r, ref, &v->m, err);
+
+    if (e == 0)
+        e = models_path(r, v->m.name, &v->path, err, "versions/%lld", (long long)v->m.version);
+    if (e == 0 && !(v->registry = strdup(r->root)))
+        e = err_oom(err);
+    return e;
+}
+
+static int find_model(struct loop *l, const char *registry, const struct model_ref *ref,
+                      struct serve_version *v, struct err *err)
+{
+    struct models r = { 0 };
+    AUTO_FS_SET *set = NULL;
+    int e = fs_set_new(l, NULL, &set, err);
+
+    if (registry && str_starts(registry, "hdfs://"))
+        return cli_bad(err, "a registry on HDFS cannot be served from on this machine: 'ydl model "
+                            "pull' copies a version");
+    if (e == 0)
+        e = models_open(l, set, registry, &r, err);
+    if (e == 0)
+        e = find_in(&r, ref, v, err);
+    models_done(&r);
+    return e;
+}
+
+static int hash_file(const char *path, char ret[65], struct err *err)
+{
+    EVP_MD_CTX *md = EVP_MD_CTX_new();
+    uint8_t bytes[64 * 1024], sum[32];
+    FILE *f = fopen(path, "rbe");
+    size_t n = 1;
+    bool good = md && f && EVP_DigestInit_ex(md, EVP_sha256(), NULL) == 1;
+
+    while (good && n > 0) {
+        n = fread(bytes, 1, sizeof(bytes), f);
+        good = EVP_DigestUpdate(md, bytes, n) == 1;
+    }
+    good = good && !ferror(f) && EVP_DigestFinal_ex(md, sum, NULL) == 1;
+    for (size_t i = 0; good && i < sizeof(sum); i++)
+        (void)snprintf(ret + 2 * i, 3, "%02x", sum[i]);
+    if (f)
+        (void)fclose(f);
+    EVP_MD_CTX_free(md);
+    return good ? 0 : err_sys(err, "read '%s'", path);
+}
+
+int serve_version_find(struct loop *l, const char *registry, const struct model_ref *ref,
+                       const char *lib, struct serve_version *ret, struct err *err)
+{
+    const struct find_library *library = NULL;
+    int r = find_model(l, registry, ref, ret, err);
+
+    if (r == 0)
+        r = find_format(&ret->m, &library, err);
+    if (r == 0)
+        r = model_library_find(library, lib, &ret->library, err);
+    return r < 0 || ret->library[0] != '/' ? r : hash_file(ret->library, ret->sha256, err);
+}
+
+void serve_version_done(struct serve_version *v)
+{
+    manifest_done(&v->m);
+    free(v->registry);
+    free(v->path);
+    free(v->library);
+    *v = (struct serve_version){ 0 };
+}
+
+json_t *serve_version_json(const struct serve_version *v)
+{
+    return json_pack("{s:I, s:s, s:s, s:s, s:s}", "version", (json_int_t)v->m.version, "path",
+                     v->path, "format", v->m.format, "library", v->library, "sha256", v->sha256);
+}

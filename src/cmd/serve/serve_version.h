@@ -1,0 +1,29 @@
+/* serve_version.h - a version of the registry that is to be served: found, and everything that can
+ * be wrong with it is looked at: its format, and the library that runs it. Fibers only. */
+#pragma once
+#include "loop/loop.h"
+#include "model/models.h"
+
+struct serve_version {
+    struct manifest m;
+    char *registry; /* its path */
+    char *path;     /* of the version */
+    char *library;
+    char sha256[65]; /* of the library; "" where the loader finds it */
+};
+
+/* `registry` and `lib` as the options say it; NULL: default. `ret` is the caller's in any case:
+ * serve_version_done(). */
+int serve_version_find(struct loop *l, const char *registry, const struct model_ref *ref,
+                       const char *lib, struct serve_version *ret, struct err *err);
+void serve_version_done(struct serve_version *v);
+static inline void auto_serve_version_(struct serve_version *v)
+{
+    serve_version_done(v);
+}
+#define AUTO_SERVE_VERSION AUTO(serve_version) struct serve_version
+
+/* As a plan has it: {version, path, format, library, sha256}. The caller's; NULL when out of
+ * memory.
+ */
+json_t *serve_version_json(const struct serve_version *v);

@@ -1,0 +1,137 @@
+/* serve_watch.c - see serve_watch.h. The update is the deployment's own: whoever watches it may go.
+ */
+#include "cmd/serve/serve_watch.h"
+#include "cli/exit.h"
+#include "cmd/serve/serve_call.h"
+#include "cmd/serve/serve_request.h"
+#include "loop/fiber.h"
+#include "serve/deployment/deployment_plan.h"
+#include "serve/deployment/deployment_update.h"
+#include "terminal/format.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LOOK_MS 200
+
+static int64_t report_number(const json_t *report, const json_t *model, const char *key)
+{
+    const json_t *update = json_object_get(model, "update");
+    const json_t *m = report ? deployment_model(report, format_text(model, "name")) : NULL;
+
+    return json_int_or(deployment_version(m, json_int_or(update, "to", 0)), key, 0);
+}
+
+char *serve_watch_text(const json_t *model, const json_t *report)
+{
+    const json_t *update = json_object_get(model, "update");
+    long long from = (long long)json_int_or(update, "from", 0);
+    long long to = (long long)json_int_or(update, "to", 0);
+    enum update_phase phase = deployment_update_phase(model);
+
+    if (phase == UPDATE_WARMING)
+        return str_printf("%lld → %lld, warming: %lld of %lld replicas are ready", from, to,
+                          (long long)report_number(report, model, "ready"),
+                          (long long)json_int_or(model, "replicas", 0));
+    if (phase == UPDATE_WATCHING)
+        return str_printf("%lld → %lld, watching: %g %% of the requests, %lld so far, %lld failed",
+                          from, to, json_number_value(json_object_get(update, "percent")),
+                          (long long)report_number(report, model, "requests"),
+                          (long long)report_number(report, model, "errors"));
+    return str_printf("%lld → %lld, %s: version %lld stays: %s", from, to, update_phase_name(phase),
+                      (long long)json_int_or(model, "serve", 0), format_text(update, "why"));
+}
+
+struct watching {
+    struct job_call *x;
+    const struct serve_watch *w;
+    char told[400];
+};
+
+static void tell(struct watching *t, const json_t *model)
+{
+    AUTO_JSON *report = serve_report(t->x, 0);
+    AUTO_FREE char *text = serve_watch_text(model, report);
+
+    if (t->w->quiet || !text || strncmp(text, t->told, sizeof(t->told) - 1) == 0)
+        return;
+    fprintf(stderr, "ydl: %s: %s\n", t->w->model, text);
+    (void)snprintf(t->told, sizeof(t->told), "%s", text);
+}
+
+static bool is_ours(const struct watching *t, const json_t *v)
+{
+    return v && str_eq(format_text(v, "id"), t->w->id);
+}
+
+/* It is over. What became of it is the result, also for --json: a version that was given up is no
+ * failure of this command. */
+static int watch_result(struct watching *t, const json_t *last)
+{
+    struct err why = ERR_INIT;
+
+    if (str_eq(format_text(last, "result"), "done")) {
+        if (!t->w->quiet)
+            fprintf(stderr, "ydl: %s: version %lld serves: %s\n", t->w->model,
+                    (long long)json_int_or(last, "to", 0), format_text(last, "why"));
+        return 0;
+    }
+    if (t->w->taken_back)
+        return EXIT_OTHER;
+    err_set(&why, -EIO, "version %lld of '%s' was given up and version %lld serves on: %s",
+            (long long)json_int_or(last, "to", 0), t->w->model,
+            (long long)json_int_or(last, "from", 0), format_text(last, "why"));
+    err_hint(&why, "'ydl serve logs %s --version %lld' shows what its replicas wrote",
+             t->x->cli->operands[0], (long long)json_int_or(last, "to", 0));
+    (void)exit_report("ydl", -EIO, &why, false);
+    return EXIT_OTHER;
+}
+
+/* 1: go on; 0 and *ret: over. */
+static int watch_look(struct watching *t, json_t **ret, struct err *err)
+{
+    AUTO_JSON *plan = NULL;
+    json_t *model = NULL;
+    int r = serve_plan(t->x, &plan, err);
+
+    if (r == 0)
+        r = serve_plan_model(plan, t->w->model, &model, err);
+    if (r < 0)
+        return r;
+    if (is_ours(t, json_object_get(model, "last"))) {
+        *ret = json_incref(json_object_get(model, "last"));
+        return 0;
+    }
+    if (!is_ours(t, json_object_get(model, "update")) &&
+        !is_ours(t, json_object_get(model, "next")))
+        return err_set(err, -EAGAIN, "another update of '%s' took its place", t->w->model);
+    tell(t, model);
+    return 1;
+}
+
+int serve_watch_left(const struct job_call *x, int r, struct err *err)
+{
+    const char *name = x->cli->operands[0];
+
+    if (!x->globals->quiet)
+        fprintf(stderr,
+                "ydl: the update goes on: 'ydl serve status %s' shows it, 'ydl serve rollback %s' "
+                "takes it back\n",
+                name, name);
+    return err_set(err, r, "interrupted");
+}
+
+int serve_watch(struct job_call *x, const struct serve_watch *w, json_t **ret, struct err *err)
+{
+    struct watching t = { .x = x, .w = w };
+    int r;
+
+    while ((r = watch_look(&t, ret, err)) > 0) {
+        r = fiber_sleep(x->loop, LOOK_MS);
+        if (r < 0)
+            break;
+    }
+    if (r == -ECANCELED)
+        return serve_watch_left(x, r, err);
+    return r < 0 ? r : watch_result(&t, *ret);
+}

@@ -1,0 +1,32 @@
+/* model_library.c - a row for each format that the model server can run. See model_library.h. */
+#include "native/model_library.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+
+static const struct {
+    const char *format;
+    const struct find_library *library;
+} formats[] = {
+    { "onnx", &find_onnxruntime },
+    { "xgboost", &find_xgboost },
+    { "lightgbm", &find_lightgbm },
+};
+
+const struct find_library *model_library(const char *format)
+{
+    for (size_t i = 0; i < COUNT_OF(formats); i++)
+        if (str_eq(formats[i].format, format))
+            return formats[i].library;
+    return NULL;
+}
+
+int model_library_find(const struct find_library *library, const char *lib, char **ret,
+                       struct err *err)
+{
+    const struct find_places places = { .lib = lib,
+                                        .variable = getenv(library->variable),
+                                        .path = getenv("PATH") };
+
+    return find_library(library, &places, ret, err);
+}

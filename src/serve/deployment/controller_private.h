@@ -1,0 +1,52 @@
+/* controller_private.h - the insides of a controller, for controller*.c. One fiber; the gateway
+ * runs in another one. */
+#pragma once
+#include "serve/deployment/controller.h"
+#include "serve/deployment/deployment_plan.h"
+#include "serve/deployment/deployment_update.h"
+#include "serve/deployment/registry_link.h"
+#include "serve/deployment/task_store.h"
+
+#define CONTROLLER_GROUPS (2 * DEPLOYMENT_MODELS)
+
+/* The new version of a model: how often its replicas had been started when they were first seen. */
+struct controller_starts {
+    int64_t serial;
+    int64_t first[DEPLOYMENT_REPLICAS]; /* -1: not seen yet */
+};
+
+struct controller {
+    const struct controller_options *o;
+    json_t *plan;         /* as it is in the store */
+    char *spec, *control; /* paths */
+    char *text;           /* what is in the file of the spec */
+    bool applied;         /* the gateway has it */
+    struct line_client store, gateway;
+    struct registry_link *registry;
+    bool ready, gone; /* the gateway listens; it has ended */
+    unsigned turns;
+    int64_t revision; /* of the plan that was the last when the gateway's report was put there */
+    struct {
+        char group[33];
+        int64_t n;             /* -1: not yet */
+    } told[CONTROLLER_GROUPS]; /* sizes that the job has taken */
+    struct controller_starts starts[DEPLOYMENT_MODELS];
+    bool quiet; /* the last look failed, which has been said */
+};
+
+void controller_note(const struct controller *x, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- controller_plan.c: all that changes the plan ---- */
+/* The plan of the store, or the first one, which is put there. */
+int controller_begin(struct controller *x, struct err *err);
+/* What was asked for. */
+int controller_requests(struct controller *x, struct err *err);
+/* Updates come to their next steps. `report`: what the gateway says; NULL: not known. */
+int controller_updates(struct controller *x, const json_t *report, const struct strs *keys,
+                       struct err *err);
+/* Aliases that are followed. */
+int controller_follow(struct controller *x, struct err *err);
+
+/* Has the job taken the size that the plan gives this group? */
+bool controller_told(const struct controller *x, const char *group, unsigned n);

@@ -1,0 +1,17 @@
+/* replica.h - a replica's task of a deployment: which version it is to serve, and saying where it
+ * listens. Fibers only. */
+#pragma once
+#include "base/err.h"
+#include "base/json.h"
+#include "loop/loop.h"
+
+struct replica_task {
+    struct loop *loop;
+    const char *plan;                            /* JSON: the first one */
+    const char *socket, *role, *index, *attempt; /* the task's own */
+    const char *address;                         /* HOST:PORT where it will listen */
+};
+
+/* Announces the replica. *ret is what its group runs now: {model, version, path, library, …}, the
+ * caller's. */
+int replica_begin(const struct replica_task *t, json_t **ret, struct err *err);

@@ -1,0 +1,280 @@
+"""Another version of a model that is served: under load, with a canary, with a broken one."""
+
+import json
+import os
+import signal
+import time
+
+import pytest
+from serving_load import Load, ask
+
+ONE = {"instances": [[0.5] * 784]}
+
+
+def answer(serving, url, version):
+    """What one version of the model says."""
+    del serving
+    status, said = ask(url, f"/v1/models/mlp/versions/{version}:predict", ONE)
+    assert status == 200, said
+    return said
+
+
+@pytest.fixture
+def both(serving):
+    """Address of a deployment of version 1, and the answers of versions 1 and 2."""
+    serving.push("mlp2")
+    url = serving.deploy("mlp:2", "--name", "second", "--cpus", 1)
+    two = answer(serving, url, 2)
+    serving.run("serve", "stop", "second", check=0)
+    url = serving.deploy("mlp:1", "--replicas", 2, "--cpus", 1)
+    one = answer(serving, url, 1)
+    assert one != two
+    serving.wait_for(lambda: serving.ready(1) == 2, "both replicas")
+    return url, one, two
+
+
+def end(load):
+    """The sums of several loads; nothing was wrong."""
+    ends = [one.end() for one in load]
+    assert [wrong for _, _, wrong in ends if wrong] == []
+    return [sum(counts) for counts in zip(*(one.counts for one in load))], [b for _, bad, _ in ends for b in bad]
+
+
+def alone(serving, group):
+    """The two replicas of this group, and no others."""
+    serving.wait_for(lambda: serving.replicas() == {f"{group}-0": "ready", f"{group}-1": "ready"}, f"{group} alone")
+
+
+def update(serving, *words, check=0, name="mlp"):
+    return serving.run("serve", "update", name, *words, "--json", check=check)
+
+
+def result(done):
+    return json.loads(done.stdout)
+
+
+def test_an_update_under_load_loses_no_request_and_can_be_rolled_back(serving, both):
+    url, one, two = both
+    load = [Load(url, one, two) for _ in range(3)]
+    serving.wait_for(lambda: all(x.n > 20 for x in load), "requests")
+    said = result(update(serving, "--to", 2, "--requests", 50))
+    assert (said["from"], said["to"], said["result"]) == (1, 2, "done")
+    assert ask(url) == (200, two)
+    alone(serving, "b")
+    assert (serving.model()["version"], serving.model()["previous"]) == (2, 1)
+    back = serving.run("serve", "rollback", "mlp", "--json", check=0)
+    assert (result(back)["to"], result(back)["result"]) == (1, "done")
+    assert ask(url) == (200, one)
+    counts, bad = end(load)
+    assert not bad
+    assert all(counts)
+    alone(serving, "a")
+    assert "version 1 serves" in back.stderr.decode()
+
+
+def test_a_canary_gets_its_share_and_takes_over(serving, both):
+    url, one, two = both
+    load = [Load(url, one, two) for _ in range(3)]
+    client = serving.start("serve", "update", "mlp", "--to", 2, "--canary", "25%", "--requests", 100,
+                           "--slower", 1000)
+    serving.wait_for(lambda: (serving.model().get("update") or {}).get("phase") == "watching", "the canary")
+    text = serving.run("serve", "status", "mlp", check=0).stdout.decode()
+    assert "1 → 2, watching: 25 % of the requests" in text
+    before = [list(x.counts) for x in load]
+    serving.wait_for(lambda: serving.model().get("last") or sum(x.counts[1] for x in load) > 60, "requests")
+    if not serving.model().get("last"):
+        share = [sum(x.counts[i] - b[i] for x, b in zip(load, before)) for i in (0, 1)]
+        assert 0.1 < share[1] / sum(share) < 0.45, share
+    assert client.wait(120) == 0
+    counts, bad = end(load)
+    assert not bad and all(counts)
+    assert ask(url) == (200, two)
+
+
+@pytest.mark.parametrize("canary", [["--canary", "20%"], []])
+def test_a_version_that_fails_is_given_up_and_the_story_is_told(serving, both, canary):
+    url, one, _ = both
+    serving.push("fragile")
+    load = [Load(url, one), Load(url, first=7)]
+    serving.wait_for(lambda: all(x.n > 20 for x in load), "requests")
+    done = update(serving, "--to", 3, *canary, check=1)
+    load[1].end()
+    text = done.stderr.decode()
+    assert "version 3 of 'mlp' was given up and version 1 serves on" in text and "failed, more than 1 %" in text
+    assert result(done)["result"] == "returned"
+    assert serving.model()["last"]["why"] in text
+    n, _, wrong = load[0].end()
+    assert n and not wrong
+    assert ask(url) == (200, one)
+    alone(serving, "a")
+    assert "failed, more than 1 %" in serving.run("serve", "status", "mlp", check=0).stdout.decode()
+    assert "returned" in serving.run("serve", "logs", "mlp", check=0).stderr.decode()
+    # Not again by itself, and the next one is tried as if nothing had been.
+    assert result(update(serving, "--to", 2, "--watch", "100ms"))["result"] == "done"
+
+
+def test_a_version_that_does_not_load_never_gets_a_request(serving, both):
+    url, one, _ = both
+    serving.push("mlp2")
+    broken = serving.tmp / "data/ydl/models/mlp/versions/3/model/mlp2.onnx"
+    broken.chmod(0o644)
+    broken.write_bytes(broken.read_bytes()[:-200_000])
+    load = [Load(url, one) for _ in range(2)]
+    done = update(serving, "--to", 3, check=1)
+    counts, bad = end(load)
+    assert not bad and all(counts)
+    assert "its replicas end as they begin" in done.stderr.decode()
+    assert "mlp2.onnx" in serving.run("serve", "logs", "mlp", "--version", 3, check=0).stderr.decode()
+    alone(serving, "a")
+
+
+def test_a_version_that_is_not_ready_in_time_is_given_up(serving, both):
+    _, _, two = both
+    del two
+    done = update(serving, "--to", 2, "--timeout", "1ms", check=1)
+    assert "replicas were ready after" in done.stderr.decode()
+    alone(serving, "a")
+
+
+@pytest.mark.parametrize("victim", ["ydl-native deployment", "haproxy -"])
+@pytest.mark.parametrize("phase", ["warming", "watching", "routing"])
+def test_an_update_ends_well_though_the_gateway_is_killed_in_it(serving, both, victim, phase):
+    url, one, two = both
+    client = serving.start("serve", "update", "mlp", "--to", 2, "--watch", "1s")
+    serving.wait_for(lambda: (serving.model().get("update") or {}).get("phase") == phase
+                     or client.poll() is not None, phase)
+    os.kill(serving.find(victim)[0], signal.SIGKILL)
+    assert client.wait(120) == 0, client.communicate()
+    alone(serving, "b")
+    assert ask(url) == (200, two) and one != two
+    assert not serving.model()["update"]
+
+
+def test_an_update_goes_on_without_its_client(serving, both):
+    url, _, two = both
+    client = serving.start("serve", "update", "mlp", "--to", 2, "--watch", "1s")
+    serving.wait_for(lambda: serving.model().get("update"), "an update")
+    client.send_signal(signal.SIGINT)
+    assert client.wait(60) == 130
+    assert "the update goes on" in client.stderr.read().decode()
+    serving.wait_for(lambda: (serving.model().get("last") or {}).get("result") == "done", "its end")
+    assert ask(url) == (200, two)
+
+
+def test_one_update_at_a_time_and_it_can_be_taken_back_or_replaced(serving, both):
+    url, one, two = both
+    serving.push("mlp2")
+    client = serving.start("serve", "update", "mlp", "--to", 2, "--canary", "10%")
+    serving.wait_for(lambda: (serving.model().get("update") or {}).get("phase") == "watching", "the canary")
+    refused = serving.run("serve", "update", "mlp", "--to", 3, check=75)
+    assert "is being updated from version 1 to 2" in refused.stderr.decode()
+    serving.run("serve", "rollback", "mlp", check=0)
+    assert client.wait(60) == 1
+    assert "taken back by" in client.stderr.read().decode()
+    assert ask(url) == (200, one)
+    client = serving.start("serve", "update", "mlp", "--to", 2, "--canary", "10%")
+    serving.wait_for(lambda: (serving.model().get("update") or {}).get("phase") == "watching", "the canary")
+    assert result(update(serving, "--to", 3, "--replace", "--watch", "100ms"))["result"] == "done"
+    assert client.wait(60) == 1
+    assert "another update took its place" in client.stderr.read().decode()
+    assert serving.model()["version"] == 3
+    assert ask(url) == (200, two)
+
+
+def test_scale_during_and_after_an_update_means_the_version_that_serves(serving, both):
+    url, one, two = both
+    load = [Load(url, one, two) for _ in range(2)]
+    client = serving.start("serve", "update", "mlp", "--to", 2, "--canary", "50%", "--requests", 1000000)
+    serving.wait_for(lambda: (serving.model().get("update") or {}).get("phase") == "watching", "the canary")
+    serving.run("serve", "scale", "mlp", 1, check=0)
+    serving.wait_for(lambda: serving.replicas() == {"a-0": "ready", "b-0": "ready"}, "one of each")
+    serving.run("serve", "rollback", "mlp", check=0)
+    assert client.wait(60) == 1
+    serving.wait_for(lambda: serving.replicas() == {"a-0": "ready"}, "one of the old ones")
+    update(serving, "--to", 2, "--watch", "100ms")
+    serving.run("serve", "scale", "mlp", 2, check=0)
+    serving.wait_for(lambda: serving.replicas() == {"b-0": "ready", "b-1": "ready"}, "two of the new ones")
+    assert not end(load)[1]
+    serving.run("serve", "scale", "mlp", 0, check=0)
+    serving.wait_for(lambda: not serving.find("ydl-native serve --host"), "no replica")
+    assert ask(url)[0] == 503
+    serving.run("serve", "scale", "mlp", 1, check=0)
+    serving.wait_for(lambda: serving.ready(2) == 1, "one again")
+    assert ask(url) == (200, two)
+
+
+def test_what_cannot_be_served_is_refused_and_nothing_changes(serving, both):
+    url, one, _ = both
+    for words, code, text in [
+            (["--to", 1], 73, "serves version 1 already"), (["--to", 9], 1, "there is no version 9"),
+            (["--to", "@nobody"], 1, "there is no alias 'nobody'"), (["--to", "x"], 2, "x"),
+            (["--to", 2, "--canary", "x"], 2, "--canary"), (["--to", 2, "--errors", "101%"], 2, "--errors"),
+            (["--to", 2, "--slower", "0"], 2, "--slower"), (["--to", 2, "--model", "bert"], 1, "no model 'bert'"),
+            (["--to", 2, "--lib", "/nowhere"], 1, "/nowhere")]:
+        done = serving.run("serve", "update", "mlp", *words)
+        assert (done.returncode, text in done.stderr.decode()) == (code, True), (words, done)
+    done = serving.run("serve", "rollback", "mlp", check=1)
+    assert "has served no other version than 1" in done.stderr.decode()
+    assert ask(url) == (200, one)
+
+
+def test_a_deployment_follows_its_alias(serving):
+    serving.push("mlp2")
+    serving.run("model", "alias", "mlp@champion", 1, check=0)
+    url = serving.deploy("mlp@champion", "--cpus", 1)
+    one = ask(url)[1]
+    assert "follows the alias champion" in serving.run("serve", "status", "mlp", check=0).stdout.decode()
+    serving.run("model", "alias", "mlp@champion", 2, check=0)
+    serving.wait_for(lambda: serving.model()["version"] == 2 and not serving.model().get("update"), "version 2")
+    assert ask(url)[1] != one
+    assert serving.model()["last"]["by"] == "alias champion"
+    # Back by hand: the alias has not been moved since, so this stays.
+    serving.run("serve", "rollback", "mlp", check=0)
+    assert ask(url) == (200, one)
+    time.sleep(3)  # longer than it takes to look
+    assert serving.model()["version"] == 1
+    serving.run("serve", "update", "mlp", "--to", 2, "--watch", "100ms", check=0)
+    assert not serving.model()["follows"]
+
+
+def test_two_models_behind_one_address_are_updated_on_their_own(serving):
+    serving.push("mlp2")
+    serving.run("model", "push", serving.models / "small.onnx", "small", check=0)
+    url = serving.deploy("mlp:1", "small", "--name", "shop", "--cpus", 1)
+    small = ask(url, "/v1/models/small:predict", {"instances": [[1, 2, 3, 4]]})
+    first = ask(url)
+    assert small[0] == first[0] == 200 and small != first
+    assert "several models" in serving.run("serve", "update", "shop", "--to", 2, check=1).stderr.decode()
+    update(serving, "--model", "mlp", "--to", 2, "--watch", "100ms", name="shop")
+    assert ask(url)[1] != first[1]
+    assert ask(url, "/v1/models/small:predict", {"instances": [[1, 2, 3, 4]]}) == small
+    assert [(m["model"], m["version"]) for m in serving.status("shop")["models"]] == [("mlp", 2), ("small", 1)]
+    assert "twice" in serving.run("serve", "deploy", "mlp", "mlp:1", check=2).stderr.decode()
+
+
+def test_a_version_that_is_served_stays_in_the_registry(serving, both):
+    del both
+    used = serving.tmp / "data/ydl/models/mlp/deployments"
+    done = serving.run("model", "rm", "mlp:1", check=75)
+    assert "mlp:1 is used by the deployment 'mlp'" in done.stderr.decode()
+    assert "ydl serve stop mlp" in done.stderr.decode()
+    update(serving, "--to", 2, "--watch", "100ms")
+    serving.wait_for(lambda: [json.loads(p.read_text())["versions"] for p in used.iterdir()] == [[2]], "version 2")
+    serving.run("model", "rm", "mlp:1", check=0)
+    serving.run("model", "rm", "mlp:2", check=75)
+    assert "there is no version 1" in serving.run("serve", "rollback", "mlp", check=1).stderr.decode()
+    serving.run("serve", "stop", "mlp", check=0)
+    assert not list(used.iterdir())
+    serving.run("model", "rm", "mlp:2", check=0)
+
+
+def test_a_deployment_that_was_killed_does_not_keep_its_version_for_ever(serving, both):
+    del both
+    serving.run("kill", "mlp", check=0)
+    done = serving.run("model", "rm", "mlp:1", check=75)
+    record = next((serving.tmp / "data/ydl/models/mlp/deployments").iterdir())
+    assert f"ydl fs rm {record}" in done.stderr.decode()
+    said = json.loads(record.read_text())
+    record.unlink()
+    record.write_text(json.dumps({**said, "at_ms": said["at_ms"] - 25 * 3600 * 1000}))
+    serving.run("model", "rm", "mlp:1", check=0)
