@@ -7,8 +7,9 @@
 #define SERVE_GATEWAY "gateway"
 #define SERVE_URL 96
 
-extern const struct cli_verb verb_serve_deploy, verb_serve_list, verb_serve_logs,
-    verb_serve_rollback, verb_serve_scale, verb_serve_status, verb_serve_stop, verb_serve_update;
+extern const struct cli_verb verb_serve_deploy, verb_serve_list, verb_serve_logs, verb_serve_plan,
+    verb_serve_schema, verb_serve_rollback, verb_serve_scale, verb_serve_status, verb_serve_stop,
+    verb_serve_update;
 
 /* The id of the deployment with this name (or id) that runs, the caller's: 1; 0: there is none. */
 int serve_running(struct job_call *x, const char *name, char **ret, struct err *err);

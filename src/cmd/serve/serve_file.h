@@ -13,7 +13,7 @@
 #include "job/spec/spec.h"
 
 #define SERVE_FILE_MAX MIB
-#define SERVE_FILE_MODELS 64    /* as many as a gateway has */
+#define SERVE_FILE_MODELS 12    /* as many as a deployment has */
 #define SERVE_FILE_REPLICAS 256 /* of a model, likewise */
 
 struct serve_file_model {
