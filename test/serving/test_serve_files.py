@@ -127,3 +127,37 @@ def test_the_schema_accepts_what_ydl_accepts(serving):
                 {"kind": "serve", "models": [{"replicas": 2}]}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(bad, schema)
+
+
+CHANGING = """\
+kind: serve
+name: shop
+models: [{{model: {model}, replicas: {replicas}, cpus: 1}}]
+update: {{requests: 1}}
+"""
+
+
+def test_a_deployment_becomes_what_its_file_says_now(serving, models):
+    serving.run("model", "push", models / "mlp.onnx", "mlp", check=0)
+    path = serving.work / "shop.yaml"
+
+    def write(**what):
+        path.write_text(CHANGING.format(**what))
+
+    def served():
+        model = serving.status("shop")["models"][0]
+        return model["version"], model["replicas"], model["follows"]
+    write(model="mlp:1", replicas=1)
+    serving.deploy("-f", path)
+    done = serving.run("serve", "update", "-f", path, check=0)
+    assert done.stdout.decode() == "shop: nothing to change\n" and served() == (1, 1, None)
+    write(model="mlp:2", replicas=2)
+    changed = json.loads(serving.run("serve", "update", "-f", path, "--json", check=0).stdout)["changed"]
+    assert changed == [{"model": "mlp", "change": "replicas", "to": 2}, {"model": "mlp", "change": "version", "to": 2}]
+    assert served() == (2, 2, None)
+    for model, expected in (("other", "does not have the models of the file"), ("mlp:9", "9")):
+        write(model=model, replicas=1 if model == "other" else 2)
+        assert expected in serving.run("serve", "update", "-f", path, check=1).stderr.decode()
+    assert "which deployment?" in serving.run("serve", "update", check=2).stderr.decode()
+    assert "--file" in serving.run("serve", "update", "-f", path, "--to", 1, check=2).stderr.decode()
+    assert served() == (2, 2, None)

@@ -16,6 +16,7 @@ int serve_running(struct job_call *x, const char *name, char **ret, struct err *
 /* The one that the first operand names, in x->client, and its document with tasks: the caller's.
  * -ENOENT. */
 int serve_find(struct job_call *x, json_t **ret_status, struct err *err);
+int serve_find_named(struct job_call *x, const char *name, json_t **ret_status, struct err *err);
 
 /* Where its gateway listens: "http://127.0.0.1:12000". False when nobody knows yet. */
 bool serve_url(const json_t *status, char out[SERVE_URL]);

@@ -36,8 +36,7 @@ static char *dir_of(const char *path)
     return whole ? path_dir(whole) : realpath(".", NULL);
 }
 
-static int read_want_file(const struct cli *c, const char *path, struct serve_want *w,
-                          struct err *err)
+int serve_want_file(const struct cli *c, const char *path, struct serve_file *ret, struct err *err)
 {
     bool is_stdin = str_eq(path, "-");
     const char *name = is_stdin ? "standard input" : path;
@@ -50,10 +49,10 @@ static int read_want_file(const struct cli *c, const char *path, struct serve_wa
         return cli_bad(err, "'%s' is larger than %zu MB", name, SERVE_FILE_MAX / MIB);
     if (r < 0)
         return exit_named_file(r, err);
-    r = serve_file_parse(name, text.data ? text.data : (uint8_t *)"", text.len, &w->file, &f);
+    r = serve_file_parse(name, text.data ? text.data : (uint8_t *)"", text.len, ret, &f);
     if (r == 0) {
         dir = dir_of(path);
-        r = dir ? serve_file_resolve(&w->file, dir) : -ENOMEM;
+        r = dir ? serve_file_resolve(ret, dir) : -ENOMEM;
     }
     return r == -ENOMEM ? err_oom(err) : r < 0 ? options_faults(c, &f, err) : 0;
 }
@@ -179,7 +178,7 @@ int serve_want_make(const struct cli *c, struct serve_want *ret, struct err *err
     int r;
 
     *ret = (struct serve_want){ 0 };
-    r = o->file ? read_want_file(c, o->file, ret, err) : 0;
+    r = o->file ? serve_want_file(c, o->file, &ret->file, err) : 0;
     if (r == 0)
         r = want_models(o, c->operands, ret, err);
     if (r != 0)
