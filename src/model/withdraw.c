@@ -9,6 +9,9 @@
 #include "model/uses.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#define HINT_PATH 160 /* longer ones would be cut off */
 
 static int withdraw_check(const struct models *r, const char *model, int64_t version,
                           struct err *err)
@@ -25,9 +28,12 @@ static int withdraw_check(const struct models *r, const char *model, int64_t ver
     if (u->deployment) {
         err_set(err, -EBUSY, "%s:%lld is used by the deployment '%.100s'", model,
                 (long long)version, u->name);
-        err_hint(err,
-                 "end it with 'ydl serve stop %.60s'; if it does not run any more: ydl fs rm %s",
-                 u->name, u->path);
+        if (strlen(u->path) < HINT_PATH)
+            err_hint(err, "end it with 'ydl serve stop'; if it does not run any more: ydl fs rm %s",
+                     u->path);
+        else
+            err_hint(err, "end it with 'ydl serve stop'; if it does not run any more, delete its "
+                          "file in the model's directory " LAYOUT_DEPLOYMENTS);
     } else {
         err_set(err, -EBUSY, "%s:%lld is named by the alias '%s'", model, (long long)version,
                 u->name);

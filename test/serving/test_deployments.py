@@ -15,7 +15,7 @@ def test_a_model_is_deployed_asked_scaled_and_stopped(serving):
     assert len(answer["predictions"][0]) == 10
     assert ask(url) == (200, answer)
     listed = json.loads(serving.run("serve", "list", "--json", check=0).stdout)["deployments"]
-    assert [(d["name"], d["url"], d["replicas"]) for d in listed] == [("mlp", url, 2)]
+    assert [(d["name"], d["url"], d["versions"], d["replicas"]) for d in listed] == [("mlp", url, ["mlp:1"], 2)]
     serving.wait_for(lambda: serving.replicas() == {"a-0": "ready", "a-1": "ready"}, "both replicas")
     serving.run("serve", "scale", "mlp", 3, check=0)
     serving.wait_for(lambda: list(serving.replicas().values()) == ["ready"] * 3, "a third one")
@@ -140,4 +140,5 @@ def test_a_deployment_is_a_job_like_others(serving):
     assert {role["name"] for role in status["roles"]} == {"gateway", "a", "b"}
     plan = serving.run("serve", "deploy", "mlp", "--name", "other", check=0, env={"YDL_PLAN": "1"})
     assert "ydl-native replica" in plan.stdout.decode()
+    assert len(list((serving.tmp / "data/ydl/models/mlp/deployments").iterdir())) == 1  # of the one that runs
     assert "shop" in serving.run("list", check=0).stdout.decode()

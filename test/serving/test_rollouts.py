@@ -1,9 +1,12 @@
 """Another version of a model that is served: under load, with a canary, with a broken one."""
 
+import contextlib
 import json
 import os
 import signal
+import socket
 import time
+from pathlib import Path
 
 import pytest
 from serving_load import Load, ask
@@ -128,6 +131,38 @@ def test_a_version_that_does_not_load_never_gets_a_request(serving, both):
     alone(serving, "a")
 
 
+def test_a_version_with_other_inputs_is_given_up(serving, both):
+    url, one, _ = both
+    serving.push("small")
+    load = Load(url, one)
+    serving.wait_for(lambda: load.n > 100, "requests")
+    done = update(serving, "--to", 3, check=1)
+    _, bad, wrong = load.end()
+    assert {status for status, _ in bad} == {400} and not wrong
+    assert "were refused (status 4xx), of the old version's 0 of" in done.stderr.decode()
+    assert ask(url) == (200, one)
+
+
+def test_a_version_whose_replicas_are_killed_is_given_up(serving, both):
+    url, one, two = both
+    load = [Load(url, one, two) for _ in range(2)]
+    client = serving.start("serve", "update", "mlp", "--to", 2, "--canary", "5%", "--requests", 1000000)
+    serving.wait_for(lambda: (serving.model().get("update") or {}).get("phase") == "watching", "the canary")
+    while client.poll() is None:
+        for pid in serving.find("--model-version 2"):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)
+    _, bad = end(load)
+    assert client.returncode == 1
+    text = client.stderr.read().decode()
+    assert "was given up and version 1 serves on" in text
+    assert any(why in text for why in ("one was started again 3 times", "no replica that is ready", "requests failed"))
+    assert {status for status, _ in bad} <= {429, 502, 503}, bad  # of requests that were on their way to one
+    assert ask(url) == (200, one)
+    alone(serving, "a")
+
+
 def test_a_version_that_is_not_ready_in_time_is_given_up(serving, both):
     _, _, two = both
     del two
@@ -150,13 +185,14 @@ def test_an_update_ends_well_though_the_gateway_is_killed_in_it(serving, both, v
     assert not serving.model()["update"]
 
 
-def test_an_update_goes_on_without_its_client(serving, both):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_an_update_goes_on_without_its_client(serving, both, number):
     url, _, two = both
     client = serving.start("serve", "update", "mlp", "--to", 2, "--watch", "1s")
     serving.wait_for(lambda: serving.model().get("update"), "an update")
-    client.send_signal(signal.SIGINT)
-    assert client.wait(60) == 130
-    assert "the update goes on" in client.stderr.read().decode()
+    client.send_signal(number)
+    assert client.wait(60) == (130 if number == signal.SIGINT else -9)
+    assert ("the update goes on" in client.stderr.read().decode()) == (number == signal.SIGINT)
     serving.wait_for(lambda: (serving.model().get("last") or {}).get("result") == "done", "its end")
     assert ask(url) == (200, two)
 
@@ -203,6 +239,25 @@ def test_scale_during_and_after_an_update_means_the_version_that_serves(serving,
     assert ask(url) == (200, two)
 
 
+def put(serving, key, value):
+    """Into the job's key-value store, as its owner may."""
+    job = serving.jobs()[-1]
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(str(Path((job / "run").read_text().strip()) / "api.sock"))
+        s.sendall(f"PUT /v1/kv/{key} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(value)}\r\n\r\n".encode() + value)
+        assert b" 200 " in s.recv(1000)
+
+
+def test_what_is_no_request_is_in_nobodys_way(serving, both):
+    url, _, two = both
+    for key, value in [("serve/ask/lines", b"{\n}"), ("serve/ask/none", b"no"), ("serve/ask/list", b"[]"),
+                       ("serve/ask/" + "x" * 200, b"{}"), ("serve/ask/", b"{}"), ("serve/ask/zero", b"{\0}"),
+                       ("serve/at/a", b"x"), ("serve/at/b/9/0/0/127.0.0.1:1", b"x")]:
+        put(serving, key, value)
+    assert result(update(serving, "--to", 2, "--watch", "100ms"))["result"] == "done"
+    assert ask(url) == (200, two)
+
+
 def test_what_cannot_be_served_is_refused_and_nothing_changes(serving, both):
     url, one, _ = both
     for words, code, text in [
@@ -223,16 +278,20 @@ def test_a_deployment_follows_its_alias(serving):
     serving.run("model", "alias", "mlp@champion", 1, check=0)
     url = serving.deploy("mlp@champion", "--cpus", 1)
     one = ask(url)[1]
+    load = Load(url, one)  # so that each version is soon judged
     assert "follows the alias champion" in serving.run("serve", "status", "mlp", check=0).stdout.decode()
     serving.run("model", "alias", "mlp@champion", 2, check=0)
     serving.wait_for(lambda: serving.model()["version"] == 2 and not serving.model().get("update"), "version 2")
     assert ask(url)[1] != one
     assert serving.model()["last"]["by"] == "alias champion"
-    # Back by hand: the alias has not been moved since, so this stays.
+    # Back by hand stays, until the alias is moved again.
     serving.run("serve", "rollback", "mlp", check=0)
     assert ask(url) == (200, one)
-    time.sleep(3)  # longer than it takes to look
-    assert serving.model()["version"] == 1
+    serving.push("mlp2")
+    serving.run("model", "alias", "mlp@champion", 3, check=0)
+    serving.wait_for(lambda: serving.model()["version"] == 3 and not serving.model()["update"], "version 3")
+    assert serving.model()["last"]["from"] == 1
+    assert not load.end()[1]
     serving.run("serve", "update", "mlp", "--to", 2, "--watch", "100ms", check=0)
     assert not serving.model()["follows"]
 
@@ -257,7 +316,7 @@ def test_a_version_that_is_served_stays_in_the_registry(serving, both):
     used = serving.tmp / "data/ydl/models/mlp/deployments"
     done = serving.run("model", "rm", "mlp:1", check=75)
     assert "mlp:1 is used by the deployment 'mlp'" in done.stderr.decode()
-    assert "ydl serve stop mlp" in done.stderr.decode()
+    assert "ydl serve stop" in done.stderr.decode()
     update(serving, "--to", 2, "--watch", "100ms")
     serving.wait_for(lambda: [json.loads(p.read_text())["versions"] for p in used.iterdir()] == [[2]], "version 2")
     serving.run("model", "rm", "mlp:1", check=0)

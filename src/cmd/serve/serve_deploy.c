@@ -130,24 +130,18 @@ static int start(struct deploying *d, struct err *err)
 
 /* ---- its first answer ---- */
 
-/* Has each model a replica that is ready? The gateway answers for the first one alone, and the
- * others may want a key. */
-static bool all_are_ready(struct deploying *d)
+/* The others have replicas as well: what answers without a key is the first model. */
+static bool are_ready(struct deploying *d)
 {
-    AUTO_JSON *report = serve_report(d->x, 0);
-    const json_t *models = json_object_get(report, "models"), *m, *v;
-    size_t i, k, ready = 0;
+    AUTO_JSON *report = d->n > 1 ? serve_report(d->x, 0) : NULL;
+    bool ready = true;
 
-    json_array_foreach(models, i, m)
-    {
-        json_array_foreach(json_object_get(m, "versions"), k, v)
-        {
-            if (json_int_or(v, "version", 0) == json_int_or(m, "serves", -1) &&
-                json_int_or(v, "ready", 0) > 0)
-                ready++;
-        }
+    for (size_t i = 0; d->n > 1 && i < d->n && ready; i++) {
+        const json_t *m = report ? deployment_model(report, d->refs[i].name) : NULL;
+
+        ready = json_int_or(json_array_get(json_object_get(m, "versions"), 0), "ready", 0) > 0;
     }
-    return ready == d->n;
+    return ready;
 }
 
 static bool is_answering(struct deploying *d)
@@ -160,7 +154,7 @@ static bool is_answering(struct deploying *d)
 
     if (d->w.certificate)
         serve_secure_url(d->url);
-    return serve_ask(d->x->loop, &q, &body, NULL) == 200 && (d->n == 1 || all_are_ready(d));
+    return serve_ask(d->x->loop, &q, &body, NULL) == 200;
 }
 
 /* Nothing stays that does not answer, nor what its user gave up. */
@@ -194,7 +188,7 @@ static int deploy_await(struct deploying *d, struct err *err)
             (void)tell_registry(d, false, NULL);
             return job_exit(status, err);
         }
-        if (serve_url(status, d->url) && is_answering(d))
+        if (serve_url(status, d->url) && is_answering(d) && are_ready(d))
             return 0;
         if (json_int_or(status, "restarts", 0) >= GIVE_UP_RESTARTS)
             return give_up(d,

@@ -1,12 +1,14 @@
 /* serve_list.c - `ydl serve list`: the deployments that run. */
 #include "cli/doc.h"
 #include "cmd/serve/serve_call.h"
+#include "cmd/serve/serve_request.h"
 #include "terminal/format.h"
 
 /* clang-format off */
 static const struct table_column columns[] = {
     { "NAME",     false, "{name}" },
     { "STATE",    false, "{state|lower}" },
+    { "MODELS",   false, "{versions}" },
     { "REPLICAS", true,  "{replicas}" },
     { "URL",      false, "{url}" },
     { "STARTED",  false, "{created|when}" },
@@ -24,6 +26,24 @@ static int64_t count_replicas(const json_t *status)
     return n;
 }
 
+/* "mlp:2", "bert:1" */
+static json_t *versions_of(struct client *c)
+{
+    AUTO_JSON *plan = NULL;
+    AUTO_JSON *list = json_array();
+    const json_t *m;
+    size_t i;
+
+    (void)serve_plan_of(c, 0, &plan, NULL);
+    json_array_foreach(json_object_get(plan, "models"), i, m)
+    {
+        if (json_array_append_new(list, json_sprintf("%s:%lld", format_text(m, "name"),
+                                                     (long long)json_int_or(m, "serve", 0))) < 0)
+            return NULL;
+    }
+    return take(list);
+}
+
 static int serve_list_add(void *arg, struct client *c, struct err *err)
 {
     AUTO_JSON *status = NULL;
@@ -37,11 +57,11 @@ static int serve_list_add(void *arg, struct client *c, struct err *err)
     report = serve_report_of(c, 0);
     (void)serve_url(status, url);
     serve_secure(report, url);
-    r = json_make(&v, err, "{s:o, s:s, s:s, s:o, s:I, s:I}", "name",
+    r = json_make(&v, err, "{s:o, s:s, s:s, s:o, s:o, s:I, s:I}", "name",
                   json_text(format_text(status, "name")), "job", client_id(c), "state",
                   format_text(status, "state"), "url", *url ? json_string(url) : json_null(),
-                  "replicas", (json_int_t)count_replicas(status), "created",
-                  (json_int_t)json_int_or(status, "created", 0));
+                  "versions", versions_of(c), "replicas", (json_int_t)count_replicas(status),
+                  "created", (json_int_t)json_int_or(status, "created", 0));
     return r < 0 ? r : json_array_append_new(arg, v) < 0 ? err_oom(err) : 0;
 }
 

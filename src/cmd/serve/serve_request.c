@@ -16,15 +16,20 @@
 #define LOOK_MS 100
 #define ANSWER_MS 60000 /* the gateway's task may have to be started again */
 
-int serve_plan(struct job_call *x, json_t **ret, struct err *err)
+int serve_plan_of(struct client *c, int wait, json_t **ret, struct err *err)
 {
-    AUTO_FREE char *target = str_printf("/v1/kv/" DEPLOYMENT_PLAN "?wait=%d", PLAN_MS);
+    AUTO_FREE char *target = str_printf("/v1/kv/" DEPLOYMENT_PLAN "?wait=%d", wait);
     AUTO_BUF text = { .max = CLIENT_BODY_MAX };
-    int r = target ? client_get(x->client, target, &text, err) : err_oom(err);
+    int r = target ? client_get(c, target, &text, err) : err_oom(err);
 
     if (r == 0 && !buf_text(&text))
         r = err_oom(err);
     return r < 0 ? r : deployment_plan_parse("the deployment's plan", buf_text(&text), ret, err);
+}
+
+int serve_plan(struct job_call *x, json_t **ret, struct err *err)
+{
+    return serve_plan_of(x->client, PLAN_MS, ret, err);
 }
 
 int serve_plan_model(const json_t *plan, const char *name, json_t **ret, struct err *err)

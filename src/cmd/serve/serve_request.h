@@ -6,7 +6,9 @@
 
 #define SERVE_ID 40
 
-/* The plan of the deployment in x->client; *ret is the caller's. */
+/* The plan of a deployment, waited for up to `wait` milliseconds; *ret is the caller's. */
+int serve_plan_of(struct client *c, int wait, json_t **ret, struct err *err);
+/* The same of the one in x->client, which may have been started a moment ago. */
 int serve_plan(struct job_call *x, json_t **ret, struct err *err);
 /* The model that is meant: `name`, or the only one. Borrowed from the plan; -ENOENT. */
 int serve_plan_model(const json_t *plan, const char *name, json_t **ret, struct err *err);

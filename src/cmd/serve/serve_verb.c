@@ -36,7 +36,7 @@ const struct cli_verb verb_serve = {
         "with model, version, follows, library.\n"
         "plan\tname, host, tls, key_file, registry, and models: model, version, follows, format, bytes, "
         "path, replicas, groups, cpus, memory, batch, batch_delay, device, library.\n"
-        "list\tdeployments: name, job, state, url, replicas, created.\n"
+        "list\tdeployments: name, job, state, url, versions (as mlp:2), replicas, created.\n"
         "status\tname, job, state, url, models (model, version, previous, follows, replicas, update, "
         "last), groups (group, count), tasks, and gateway, what the gateway says of versions and "
         "replicas.\n"

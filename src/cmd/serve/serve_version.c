@@ -93,6 +93,7 @@ void serve_version_done(struct serve_version *v)
 
 json_t *serve_version_json(const struct serve_version *v)
 {
-    return json_pack("{s:I, s:s, s:s, s:s, s:s}", "version", (json_int_t)v->m.version, "path",
-                     v->path, "format", v->m.format, "library", v->library, "sha256", v->sha256);
+    return json_pack("{s:I, s:s, s:s, s:o, s:s}", "version", (json_int_t)v->m.version, "path",
+                     v->path, "format", v->m.format, "library", json_text(v->library), "sha256",
+                     v->sha256);
 }

@@ -82,13 +82,18 @@ static int try_request(struct controller *x, const char *id, const char *text, j
     return 1;
 }
 
+/* What is no request of ours is deleted: it would be in the way of others for ever. */
 static int take_request(struct controller *x, const char *key, struct err *err)
 {
-    const char *id = key + strlen(DEPLOYMENT_ASK);
+    const char *id = str_starts(key, DEPLOYMENT_ASK) ? key + strlen(DEPLOYMENT_ASK) : "";
     AUTO_FREE char *text = NULL;
     json_t *plan = NULL;
-    int r = strlen(id) <= DEPLOYMENT_ID_MAX ? task_store_get(&x->store, key, &text, err) : 0;
+    int r = *id && strlen(id) <= DEPLOYMENT_ID_MAX ? task_store_get(&x->store, key, &text, err) : 0;
 
+    if (r == -EPROTO) {
+        err_clear(err);
+        r = 0;
+    }
     if (r > 0)
         r = try_request(x, id, text, &plan, err);
     if (r > 0)
@@ -298,10 +303,12 @@ static int follow_model(struct controller *x, const json_t *model, struct err *e
     return r;
 }
 
-int controller_follow(struct controller *x, struct err *err)
+/* A registry that cannot be read keeps nobody from serving. */
+void controller_follow(struct controller *x)
 {
     const json_t *models = json_object_get(x->plan, "models"), *m;
     AUTO_JSON *kept = json_incref((json_t *)models); /* the plan may become another one */
+    struct err err = ERR_INIT;
     size_t i;
     int r = 0;
 
@@ -309,7 +316,9 @@ int controller_follow(struct controller *x, struct err *err)
     {
         if (r == 0 && json_is_string(json_object_get(m, "follow")) &&
             deployment_update_phase(m) == UPDATE_NONE)
-            r = follow_model(x, m, err);
+            r = follow_model(x, m, &err);
     }
-    return r;
+    if (r < 0 && r != -ECANCELED && !x->lost_alias)
+        controller_note(x, "%s; trying again", err.text);
+    x->lost_alias = r < 0;
 }

@@ -31,7 +31,8 @@ struct controller {
         int64_t n;             /* -1: not yet */
     } told[CONTROLLER_GROUPS]; /* sizes that the job has taken */
     struct controller_starts starts[DEPLOYMENT_MODELS];
-    bool quiet; /* the last look failed, which has been said */
+    bool quiet;      /* the last look failed, which has been said */
+    bool lost_alias; /* the same of the last look at aliases */
 };
 
 void controller_note(const struct controller *x, const char *fmt, ...)
@@ -46,7 +47,7 @@ int controller_requests(struct controller *x, struct err *err);
 int controller_updates(struct controller *x, const json_t *report, const struct strs *keys,
                        struct err *err);
 /* Aliases that are followed. */
-int controller_follow(struct controller *x, struct err *err);
+void controller_follow(struct controller *x);
 
 /* Has the job taken the size that the plan gives this group? */
 bool controller_told(const struct controller *x, const char *group, unsigned n);

@@ -35,7 +35,9 @@ struct gateway_route {
     unsigned percent;
     bool rolling; /* `rollout` counts */
     struct rollout rollout;
-    int64_t lost_since;                /* no replica of the canary is up; 0: one is */
+    uint64_t before,
+        before_refused; /* requests of the old version in the minute before the watch */
+    int64_t lost_since; /* no replica of the canary is up; 0: one is */
     int64_t told_version, told_canary; /* what HAProxy's maps have */
     unsigned told_percent;
 };

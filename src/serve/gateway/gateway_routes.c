@@ -42,6 +42,8 @@ static void routes_keep(struct gateway_route *t, const struct gateway_route *bef
         t->rolling = m->watch.automatic;
         t->rollout = before->rollout;
         t->rollout.percent = m->percent;
+        t->before = before->before;
+        t->before_refused = before->before_refused;
         t->lost_since = before->lost_since;
         t->percent = before->percent;
     }
@@ -107,6 +109,17 @@ static void routes_mark(struct gateway *g, const char *old_version, const char *
     traffic_mark(g->traffic, new_version, now);
 }
 
+/* What clients did before: some of their requests are wrong at all times. */
+static void routes_remember(struct gateway *g, struct gateway_route *t, const char *old_version)
+{
+    AUTO_FREE struct traffic_sum *s = calloc(1, sizeof(*s));
+
+    if (!s || traffic_recent(g->traffic, old_version, "", loop_now(g->loop), s) < 0)
+        return;
+    t->before = s->requests;
+    t->before_refused = s->refused;
+}
+
 static void routes_judge(struct gateway *g, struct gateway_route *t, const struct gateway_model *m)
 {
     char old_version[HAPROXY_BACKEND], new_version[HAPROXY_BACKEND], why[160] = "";
@@ -114,12 +127,13 @@ static void routes_judge(struct gateway *g, struct gateway_route *t, const struc
     enum rollout_state state = t->rollout.state;
     enum rollout_event e = ROLLOUT_BAD;
     AUTO_FREE struct traffic_sum *o = calloc(2, sizeof(*o));
+    const struct rollout_numbers x = { o, o + 1, t->before, t->before_refused };
 
     (void)haproxy_backend(old_version, m, m->serve);
     (void)haproxy_backend(new_version, m, m->canary);
     if (!o || traffic_marked(g->traffic, old_version, now, &o[0]) < 0 ||
         traffic_marked(g->traffic, new_version, now, &o[1]) < 0 ||
-        !rollout_judge(&m->watch, &o[0], &o[1], &e, why))
+        !rollout_judge(&m->watch, &x, &e, why))
         return;
     if (state == ROLLOUT_SHIFTED && e == ROLLOUT_GOOD) {
         if (routes_in_use(g, old_version) == 0 && g->n_leaving == 0)
@@ -141,8 +155,8 @@ static void routes_roll(struct gateway *g, struct gateway_route *t, const struct
     if (t->rollout.state == ROLLOUT_WARMING) {
         if (!up)
             return;
-        routes_mark(g, haproxy_backend(old_version, m, m->serve),
-                    haproxy_backend(new_version, m, m->canary));
+        routes_remember(g, t, haproxy_backend(old_version, m, m->serve));
+        routes_mark(g, old_version, haproxy_backend(new_version, m, m->canary));
         routes_event(g, t, ROLLOUT_READY, "a replica is ready");
         return;
     }

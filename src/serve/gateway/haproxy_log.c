@@ -62,6 +62,8 @@ int haproxy_log_parse(const char *line, size_t n, struct haproxy_request *ret)
     /* The first letter says who ended it: S the server's side, s the server's timeout, and so on;
      * C and c are the client. */
     ret->failed = ret->status >= 500 || f[LOG_STATE][0] == 'S' || f[LOG_STATE][0] == 's';
+    ret->refused =
+        !ret->by_gateway && ret->status >= 400 && ret->status < 500 && ret->status != 429;
     if (ret->by_gateway && ret->status == 429)
         ret->failed = false; /* too many requests say nothing about a version */
     return 0;

@@ -18,6 +18,7 @@ struct haproxy_request {
     char backend[HAPROXY_LOG_NAME], server[HAPROXY_LOG_NAME]; /* server: "" for none */
     unsigned status; /* 0: the client left before there was one */
     bool failed;     /* 5xx, or cut off by the replica: counts against a version */
+    bool refused;    /* 4xx by the replica: counts where another version does not refuse as much */
     bool by_gateway; /* no replica answered */
     unsigned retries;
     int64_t us; /* from the request's head to the first byte of the answer */

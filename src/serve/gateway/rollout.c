@@ -54,40 +54,66 @@ const char *rollout_state_name(enum rollout_state s)
 }
 
 /* A tenth of the requests is enough to see that far too many fail: nobody waits for the rest. */
-static bool rollout_fails_early(const struct gateway_watch *w, const struct traffic_sum *s)
+static bool rollout_is_early(const struct gateway_watch *w, const struct traffic_sum *s)
 {
-    uint64_t allowed = (uint64_t)w->requests * w->errors / GATEWAY_HUNDRED;
-
-    return s->errors > allowed && s->requests * 10 >= w->requests;
+    return s->requests * 10 >= w->requests;
 }
 
-int rollout_judge(const struct gateway_watch *w, const struct traffic_sum *old_version,
-                  const struct traffic_sum *new_version, enum rollout_event *ret, char why[160])
+static bool rollout_fails(const struct gateway_watch *w, const struct traffic_sum *s, char why[160])
 {
-    uint64_t n = new_version->requests;
+    uint64_t n = s->requests < w->requests ? w->requests : s->requests;
+
+    if (!rollout_is_early(w, s) || s->errors * GATEWAY_HUNDRED <= n * w->errors)
+        return false;
+    (void)snprintf(why, 160, "%llu of %llu requests failed, more than %g %%",
+                   (unsigned long long)s->errors, (unsigned long long)s->requests,
+                   w->errors / 100.0);
+    return true;
+}
+
+/* Clients send wrong requests at all times. A version that refuses more of them than the one before
+ * does not take what that one took. */
+static bool rollout_refuses(const struct gateway_watch *w, const struct rollout_numbers *x,
+                            char why[160])
+{
+    const struct traffic_sum *s = x->new_version;
+    uint64_t old_n = x->before + x->old_version->requests;
+    uint64_t old_refused = x->before_refused + x->old_version->refused;
+    uint64_t n = s->requests < w->requests ? w->requests : s->requests;
+
+    if (!rollout_is_early(w, s) || old_n * 10 < w->requests ||
+        (double)s->refused <=
+            (double)n * ((double)old_refused / (double)old_n + w->errors / (double)GATEWAY_HUNDRED))
+        return false;
+    (void)snprintf(why, 160,
+                   "%llu of %llu requests were refused (status 4xx), of the old version's %llu of "
+                   "%llu",
+                   (unsigned long long)s->refused, (unsigned long long)s->requests,
+                   (unsigned long long)old_refused, (unsigned long long)old_n);
+    return true;
+}
+
+int rollout_judge(const struct gateway_watch *w, const struct rollout_numbers *x,
+                  enum rollout_event *ret, char why[160])
+{
+    const struct traffic_sum *o = x->old_version, *s = x->new_version;
     int64_t old_us, new_us;
 
-    if (n < w->requests && !rollout_fails_early(w, new_version))
-        return 0;
     *ret = ROLLOUT_BAD;
-    if (new_version->errors * GATEWAY_HUNDRED > n * w->errors) {
-        (void)snprintf(why, 160, "%llu of %llu requests failed, more than %g %%",
-                       (unsigned long long)new_version->errors, (unsigned long long)n,
-                       w->errors / 100.0);
+    if (rollout_fails(w, s, why) || rollout_refuses(w, x, why))
         return 1;
-    }
-    if (n < w->requests)
+    if (s->requests < w->requests)
         return 0;
-    old_us = histogram_quantile(&old_version->times, 990);
-    new_us = histogram_quantile(&new_version->times, 990);
-    if (old_version->requests * 10 >= w->requests && new_us * 100 > old_us * (int64_t)w->slower) {
+    old_us = histogram_quantile(&o->times, 990);
+    new_us = histogram_quantile(&s->times, 990);
+    if (o->requests * 10 >= w->requests && new_us * 100 > old_us * (int64_t)w->slower) {
         (void)snprintf(why, 160, "p99 is %.3g ms, more than %g times the old version's %.3g ms",
                        (double)new_us / 1000, w->slower / 100.0, (double)old_us / 1000);
         return 1;
     }
     *ret = ROLLOUT_GOOD;
     (void)snprintf(why, 160, "%llu requests, %llu failed, p99 %.3g ms (old version: %.3g ms)",
-                   (unsigned long long)n, (unsigned long long)new_version->errors,
+                   (unsigned long long)s->requests, (unsigned long long)s->errors,
                    (double)new_us / 1000, (double)old_us / 1000);
     return 1;
 }

@@ -46,7 +46,12 @@ bool rollout_over(const struct rollout *r);
 unsigned rollout_share(const struct rollout *r);
 const char *rollout_state_name(enum rollout_state s);
 
-/* Looks at what both versions have done since the watch began. 0: too little to say; 1: *ret is
- * ROLLOUT_GOOD or ROLLOUT_BAD, and `why` has the numbers. */
-int rollout_judge(const struct gateway_watch *w, const struct traffic_sum *old_version,
-                  const struct traffic_sum *new_version, enum rollout_event *ret, char why[160]);
+/* What two versions have done; borrowed. */
+struct rollout_numbers {
+    const struct traffic_sum *old_version, *new_version; /* since the watch began */
+    uint64_t before, before_refused; /* requests of the old version in the minute before */
+};
+
+/* 0: too little to say; 1: *ret is ROLLOUT_GOOD or ROLLOUT_BAD, and `why` has the numbers. */
+int rollout_judge(const struct gateway_watch *w, const struct rollout_numbers *x,
+                  enum rollout_event *ret, char why[160]);

@@ -69,6 +69,7 @@ static const struct {
     unsigned old_n, old_us, new_n, new_errors, new_us;
     int judged;
     enum rollout_event event;
+    unsigned new_refused, old_refused, before, before_refused;
 } judgements[] = {
     { 1000, 1000, 199, 0, 1000, 0, 0 },
     { 1000, 1000, 200, 0, 1000, 1, ROLLOUT_GOOD },
@@ -80,6 +81,14 @@ static const struct {
     { 1000, 1000,  10, 3, 1000, 0, 0 },
     { 1000, 1000,  20, 3, 1000, 1, ROLLOUT_BAD },  /* cannot become good any more */
     { 1000, 1000,  20, 2, 1000, 0, 0 },
+    { 1000, 1000, 200, 0, 1000, 1, ROLLOUT_BAD,  3, 0 },
+    { 1000, 1000, 200, 0, 1000, 1, ROLLOUT_GOOD, 2, 0 },
+    { 1000, 1000, 200, 0, 1000, 1, ROLLOUT_GOOD, 12, 50 }, /* as wrong as ever */
+    { 1000, 1000, 200, 0, 1000, 1, ROLLOUT_BAD,  13, 50 },
+    { 1000, 1000,  20, 0, 1000, 1, ROLLOUT_BAD,  20, 0 },
+    {   10, 1000, 200, 0, 1000, 1, ROLLOUT_GOOD, 200, 0 }, /* nothing to compare with */
+    {    0,    0, 200, 0, 1000, 1, ROLLOUT_BAD,  200, 0, 500, 0 },
+    {    0,    0, 200, 0, 1000, 1, ROLLOUT_GOOD, 200, 0, 500, 500 },
 };
 /* clang-format on */
 
@@ -87,9 +96,13 @@ static void a_version_is_judged_by_what_it_did(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(judgements); i++) {
-        struct traffic_sum o = { .requests = judgements[i].old_n };
+        struct traffic_sum o = { .requests = judgements[i].old_n,
+                                 .refused = judgements[i].old_refused };
         struct traffic_sum n = { .requests = judgements[i].new_n,
-                                 .errors = judgements[i].new_errors };
+                                 .errors = judgements[i].new_errors,
+                                 .refused = judgements[i].new_refused };
+        const struct rollout_numbers x = { &o, &n, judgements[i].before,
+                                           judgements[i].before_refused };
         enum rollout_event event = ROLLOUT_DRAINED;
         char why[160] = "";
 
@@ -97,7 +110,7 @@ static void a_version_is_judged_by_what_it_did(void **state)
             histogram_add(&o.times, judgements[i].old_us);
         for (unsigned k = 0; k < judgements[i].new_n; k++)
             histogram_add(&n.times, judgements[i].new_us);
-        if (rollout_judge(&watch, &o, &n, &event, why) != judgements[i].judged)
+        if (rollout_judge(&watch, &x, &event, why) != judgements[i].judged)
             fail_msg("row %zu: %s", i, why);
         if (judgements[i].judged) {
             assert_int_equal(event, judgements[i].event);

@@ -118,6 +118,7 @@ static void sum_count(struct traffic_sum *s, const struct haproxy_request *q)
 {
     s->requests++;
     s->errors += q->failed;
+    s->refused += q->refused;
     s->retried += q->retries > 0;
     histogram_add(&s->times, q->us);
 }
@@ -148,6 +149,7 @@ static void sum_add(struct traffic_sum *into, const struct traffic_sum *from)
 {
     into->requests += from->requests;
     into->errors += from->errors;
+    into->refused += from->refused;
     into->retried += from->retried;
     histogram_merge(&into->times, &from->times);
 }

@@ -14,7 +14,7 @@ struct traffic; /* opaque */
 
 /* What is known of a series. */
 struct traffic_sum {
-    uint64_t requests, errors, retried;
+    uint64_t requests, errors, refused, retried;
     int64_t span_ms; /* that they were counted in */
     struct histogram times;
 };
