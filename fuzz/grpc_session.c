@@ -13,7 +13,7 @@
 #define RUNNING_MAX 8
 
 struct world {
-    struct grpc_budget all;
+    struct budget all;
     struct grpc_call *running[RUNNING_MAX];
     size_t n;
 };

@@ -19,8 +19,4 @@ const char *env_get(const struct env *e, const char *name); /* NULL when it is n
 void env_unset(struct env *e, const char *name);
 
 void env_done(struct env *e);
-static inline void auto_env_(struct env *e)
-{
-    env_done(e);
-}
-#define AUTO_ENV AUTO(env) struct env
+#define AUTO_ENV AUTO_DONE(env_done) struct env

@@ -116,18 +116,22 @@ int buf_add_str(struct buf *b, const char *s)
     return buf_add(b, s, strlen(s));
 }
 
-/* Measured first, so that a text which does not fit leaves the buffer as it was. */
+/* Printed beside it first, so that a text which does not fit leaves the buffer as it was. Only one
+ * that is long is printed twice. */
 int buf_printf(struct buf *b, const char *fmt, ...)
 {
+    char text[256];
     uint8_t *room;
     va_list ap;
     int n, r;
 
     va_start(ap, fmt);
-    n = vsnprintf(NULL, 0, fmt, ap);
+    n = vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
     if (n < 0)
         return -EINVAL;
+    if ((size_t)n < sizeof(text))
+        return buf_add(b, text, (size_t)n);
     if ((size_t)n > b->max - b->len)
         return -E2BIG;
     b->max += 1; /* vsnprintf's NUL is not content */

@@ -32,6 +32,11 @@ int loop_new(struct loop **ret, struct err *err)
     return 0;
 }
 
+void loop_run_ready(struct loop *l)
+{
+    fiber_run_ready(l);
+}
+
 static void loop_close_handle(uv_handle_t *h, void *arg)
 {
     struct loop *l = arg;

@@ -30,6 +30,11 @@ static inline int64_t loop_in(const struct loop *l, int64_t ms)
     return loop_now(l) + ms;
 }
 
+/* Runs the fibers that are ready, now and not after the next poll: for a callback of libuv's that
+ * has made some ready, and that can be sure that those they wake in turn need no callback before
+ * the poll. Not on a fiber. */
+void loop_run_ready(struct loop *l);
+
 /* Runs `fn(arg)` as a fiber and the loop with it until `fn` returns; its result is returned. With
  * `signals`, SIGINT and SIGTERM cancel that fiber: its waits give -ECANCELED, it unwinds, and
  * loop_signal() says which one came. A second signal ends the program at once. */

@@ -22,7 +22,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TRIES 60 /* while a cluster does not take it */
+#define TRIES 60       /* while a cluster does not take it */
+#define ALIAS_TRIES 10 /* while others move it at the same time */
 #define PAUSE_MS 1000
 #define PAUSE_MOST 4000
 
@@ -125,11 +126,14 @@ static int publish_alias(struct publishing *p, struct err *err)
     const struct spec_publish *s = &p->m->spec.publish;
     long long version = (long long)p->made.version;
     int64_t is = 0;
-    int r;
+    int r = -EEXIST;
 
     if (!s->alias || (alias_get(&p->r, s->name, s->alias, &is, NULL) == 0 && is == version))
         return 0;
-    r = alias_set(&p->r, s->name, s->alias, version, NULL, err);
+    for (int i = 0; r == -EEXIST && i < ALIAS_TRIES; i++) { /* of two jobs that end, one is later */
+        err_clear(err);
+        r = alias_set(&p->r, s->name, s->alias, version, NULL, err);
+    }
     return r < 0 ? err_wrap(err, r, "%s:%lld is published, but alias '%s' was not set", s->name,
                             version, s->alias)
                  : 0;

@@ -15,11 +15,7 @@ struct alias_list {
     size_t n;
 };
 void alias_list_done(struct alias_list *l);
-static inline void auto_alias_list_(struct alias_list *l)
-{
-    alias_list_done(l);
-}
-#define AUTO_ALIAS_LIST AUTO(alias_list) struct alias_list
+#define AUTO_ALIAS_LIST AUTO_DONE(alias_list_done) struct alias_list
 
 /* The version that it stands for; -ENOENT with a sentence when there is no such alias. */
 int alias_get(const struct models *r, const char *model, const char *alias, int64_t *ret,

@@ -51,8 +51,4 @@ ssize_t model_reader_next(struct model_reader *r, const void **ret, struct err *
 struct model_reader *model_reader_close(struct model_reader *r); /* NULL is fine; always NULL */
 AUTO_DEFINE(model_reader, struct model_reader *, model_reader_close);
 
-static inline void auto_model_files_(struct model_files *m)
-{
-    model_files_done(m);
-}
-#define AUTO_MODEL_FILES AUTO(model_files) struct model_files
+#define AUTO_MODEL_FILES AUTO_DONE(model_files_done) struct model_files

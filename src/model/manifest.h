@@ -65,8 +65,4 @@ int manifest_text(const struct manifest_facts *f, char **ret, struct err *err);
 int manifest_tree(const struct manifest_file *files, size_t n, char ret[SHA256_TEXT],
                   struct err *err);
 
-static inline void auto_manifest_(struct manifest *m)
-{
-    manifest_done(m);
-}
-#define AUTO_MANIFEST AUTO(manifest) struct manifest
+#define AUTO_MANIFEST AUTO_DONE(manifest_done) struct manifest

@@ -40,11 +40,7 @@ struct version_list {
 };
 void version_list_done(struct version_list *l);
 void version_list_sort(struct version_list *l);
-static inline void auto_version_list_(struct version_list *l)
-{
-    version_list_done(l);
-}
-#define AUTO_VERSION_LIST AUTO(version_list) struct version_list
+#define AUTO_VERSION_LIST AUTO_DONE(version_list_done) struct version_list
 
 /* The models' names, sorted. No registry there yet: none. */
 int models_names(const struct models *r, struct strs *ret, struct err *err);

@@ -36,8 +36,4 @@ int model_publish_files(const struct models *r, const struct model_publish *what
                         const struct model_files *files, struct model_published *ret,
                         struct err *err);
 
-static inline void auto_model_published_(struct model_published *p)
-{
-    model_published_done(p);
-}
-#define AUTO_MODEL_PUBLISHED AUTO(model_published) struct model_published
+#define AUTO_MODEL_PUBLISHED AUTO_DONE(model_published_done) struct model_published

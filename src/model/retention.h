@@ -15,11 +15,7 @@ struct retention {
     size_t n;
 };
 void retention_done(struct retention *l);
-static inline void auto_retention_(struct retention *l)
-{
-    retention_done(l);
-}
-#define AUTO_RETENTION AUTO(retention) struct retention
+#define AUTO_RETENTION AUTO_DONE(retention_done) struct retention
 
 /* Removes all but the newest `keep` of a model's versions and those in use. Rows are added, the
  * newest version first. */

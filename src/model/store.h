@@ -46,8 +46,4 @@ int model_store_seal(struct fs *fs, const char *dir, struct err *err);
  * is cancelled. */
 int model_store_remove(const struct models *r, const char *path, struct err *err);
 
-static inline void auto_model_store_rows_(struct model_store_rows *rows)
-{
-    model_store_rows_done(rows);
-}
-#define AUTO_MODEL_STORE_ROWS AUTO(model_store_rows) struct model_store_rows
+#define AUTO_MODEL_STORE_ROWS AUTO_DONE(model_store_rows_done) struct model_store_rows

@@ -18,11 +18,7 @@ struct use_list {
     size_t n;
 };
 void use_list_done(struct use_list *l);
-static inline void auto_use_list_(struct use_list *l)
-{
-    use_list_done(l);
-}
-#define AUTO_USE_LIST AUTO(use_list) struct use_list
+#define AUTO_USE_LIST AUTO_DONE(use_list_done) struct use_list
 
 /* All of a model. -EBADMSG when a deployment's file cannot be understood: then nothing of that
  * model is removed. */

@@ -8,10 +8,18 @@ static const struct {
     const char *format;
     const struct find_library *library;
 } formats[] = {
-    { "onnx", &find_onnxruntime },
-    { "xgboost", &find_xgboost },
-    { "lightgbm", &find_lightgbm },
+    { "onnx", &find_onnxruntime }, { "tensorflow", &find_tensorflow }, { "mxnet", &find_mxnet },
+    { "xgboost", &find_xgboost },  { "lightgbm", &find_lightgbm },     { "python", NULL },
+    { "command", NULL },
 };
+
+bool model_is_served(const char *format)
+{
+    for (size_t i = 0; i < COUNT_OF(formats); i++)
+        if (str_eq(formats[i].format, format))
+            return true;
+    return false;
+}
 
 const struct find_library *model_library(const char *format)
 {

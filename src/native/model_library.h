@@ -3,7 +3,8 @@
 #pragma once
 #include "native/library_find.h"
 
-/* NULL: models of this format cannot be served. */
+bool model_is_served(const char *format); /* can the model server run it? */
+/* NULL: none is needed. */
 const struct find_library *model_library(const char *format);
 /* Where it is: `lib` (may be NULL), its own variable, the Python in PATH. *ret is the caller's. */
 int model_library_find(const struct find_library *library, const char *lib, char **ret,

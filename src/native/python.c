@@ -48,6 +48,29 @@ char *python_in_path(const char *path, const char *name)
     return NULL;
 }
 
+int python_choose(const char *option, const char *path, char **ret, struct err *err)
+{
+    AUTO_FREE char *inner = option ? path_join(option, "bin/python") : NULL;
+
+    *ret = NULL;
+    if (inner && python_is_program(inner))
+        *ret = take(inner);
+    else if (option && python_is_program(option))
+        *ret = strdup(option);
+    if (!option)
+        *ret = python_in_path(path, "python3");
+    if (!option && !*ret)
+        *ret = python_in_path(path, "python");
+    if (*ret)
+        return 0;
+    if (option)
+        return err_set(err, -ENOENT, "--python '%s' is neither a Python nor an environment",
+                       option);
+    err_set(err, -ENOENT, "there is no Python in PATH");
+    err_hint(err, "a handler needs one: activate an environment, or name one with --python");
+    return -ENOENT;
+}
+
 /* ---- the first line of a script ---- */
 
 /* "#!/usr/bin/env python3 -u" or "#!/env/bin/python": the interpreter as it is named there. */

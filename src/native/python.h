@@ -12,6 +12,10 @@ char *python_of(char *const *command, const char *path);
  * none. The caller's. */
 char *python_in_path(const char *path, const char *name);
 
+/* The interpreter to run: `option` names one, or an environment that has it; NULL: the first
+ * python3 or python in PATH. -ENOENT with a sentence. *ret is the caller's. */
+int python_choose(const char *option, const char *path, char **ret, struct err *err);
+
 /* The directory of an environment that has this interpreter: "/env" of "/env/bin/python". The link
  * is not followed: it leads out of the environment. NULL when out of memory. The caller's. */
 char *python_prefix(const char *interpreter);

@@ -76,6 +76,32 @@ void signature_done(struct signature *s)
     *s = (struct signature){ 0 };
 }
 
+static int copy_slots(const struct signature_slots *from, struct signature_slots *to,
+                      struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < from->n && r == 0; i++) {
+        const struct signature_slot *s = &from->v[i];
+
+        r = signature_add(to, s->name, s->internal_name, s->type, s->any_rank ? NULL : s->dims,
+                          s->rank, err);
+    }
+    return r;
+}
+
+int signature_copy(const struct signature *from, struct signature *ret, struct err *err)
+{
+    int r;
+
+    ret->name = from->name ? strdup(from->name) : NULL;
+    ret->method = from->method ? strdup(from->method) : NULL;
+    if ((from->name && !ret->name) || (from->method && !ret->method))
+        return err_oom(err);
+    r = copy_slots(&from->inputs, &ret->inputs, err);
+    return r < 0 ? r : copy_slots(&from->outputs, &ret->outputs, err);
+}
+
 const struct signature_slot *signature_find(const struct signature_slots *l, const char *name,
                                             size_t *ret_at)
 {
@@ -128,11 +154,30 @@ int signature_check_slot(const struct signature_slot *slot, const struct tensor 
                    tensor_shape_text(slot->dims, slot->rank, want));
 }
 
+/* Whatever they are, each needs a name of its own. */
+static int check_any(const struct tensors *inputs, struct err *err)
+{
+    if (inputs->n > SIGNATURE_DYNAMIC_MAX)
+        return err_set(err, -EINVAL, "%zu inputs: at most %d are possible", inputs->n,
+                       SIGNATURE_DYNAMIC_MAX);
+    for (size_t i = 0; i < inputs->n; i++) {
+        const struct tensor *t = &inputs->v[i];
+
+        if (!t->name || !*t->name)
+            return err_set(err, -EINVAL, "an input has no name");
+        if (tensors_find(inputs, t->name) != t)
+            return err_set(err, -EINVAL, "input '%.120s' is there twice", t->name);
+    }
+    return 0;
+}
+
 int signature_check(const struct signature *s, const struct tensors *inputs, struct err *err)
 {
     const struct signature_slot *slot;
     int r;
 
+    if (s->dynamic)
+        return check_any(inputs, err);
     for (size_t i = 0; i < inputs->n; i++) {
         const struct tensor *t = &inputs->v[i];
 
@@ -188,7 +233,7 @@ int signature_widen(const struct signature *s, struct tensors *inputs, struct er
 
 int signature_check_output(const struct signature *s, const char *name, struct err *err)
 {
-    if (signature_find(&s->outputs, name, NULL))
+    if (s->dynamic || signature_find(&s->outputs, name, NULL))
         return 0;
     return no_such_slot(&s->outputs, "output", name, err);
 }

@@ -27,8 +27,13 @@ struct signature_slots {
 struct signature {
     char *name;   /* NULL: SIGNATURE_DEFAULT */
     char *method; /* TensorFlow's word for what it does; NULL: "tensorflow/serving/predict" */
+    /* The model has not said what it takes and gives: any tensors will do, and it has no slots. */
+    bool dynamic;
+    bool rows; /* of a dynamic one: requests may be joined along their first dimension */
     struct signature_slots inputs, outputs;
 };
+
+#define SIGNATURE_DYNAMIC_MAX 256 /* inputs of a request for a dynamic one */
 
 const char *signature_name(const struct signature *s);
 /* What a slot holds. `dims` of NULL: any shape. */
@@ -45,6 +50,8 @@ int signature_put(struct signature_slots *l, const char *name, const char *inter
 #define signature_add(l, name, internal_name, type, dims, rank, err)                               \
     signature_put(l, name, internal_name, &(const struct signature_shape){ type, dims, rank }, err)
 void signature_done(struct signature *s);
+/* Into an empty one; the caller's, also after a failure. */
+int signature_copy(const struct signature *from, struct signature *ret, struct err *err);
 
 /* The slot of that name, or NULL; its index in *ret_at, which may be NULL. */
 const struct signature_slot *signature_find(const struct signature_slots *l, const char *name,

@@ -77,6 +77,8 @@ const char *http_path(const struct http_call *c);   /* decoded, without the quer
 const char *http_query(const struct http_call *c, const char *name); /* decoded; NULL: not there */
 const char *http_raw(const struct http_call *c); /* path and query as they came, still quoted */
 const char *http_header(const struct http_call *c, const char *name);
+/* Header `i`, for those who pass them on; false behind the last. */
+bool http_header_at(const struct http_call *c, size_t i, struct http_header *ret);
 /* Bytes that its body has: 0 for none, UINT64_MAX when that was not told. */
 uint64_t http_body_size(const struct http_call *c);
 /* The body's next bytes: > 0, 0 at its end, negative. */
@@ -129,6 +131,7 @@ int http_ask(struct http_client *c, const struct http_request *q, int64_t deadli
 /* The answer's body: > 0, 0 at its end. `deadline` for this piece. */
 ssize_t http_read(struct http_client *c, void *p, size_t n, int64_t deadline, struct err *err);
 const char *http_answer_header(const struct http_client *c, const char *name); /* NULL: none */
+bool http_answer_header_at(const struct http_client *c, size_t i, struct http_header *ret);
 /* Appends `s` as one part of a target: everything but letters, digits and -._~ as %XX. */
 int http_quote(struct buf *out, const char *s);
 

@@ -70,6 +70,11 @@ const char *http_header(const struct http_call *c, const char *name)
     return http_parse_header(&c->conn->in, name);
 }
 
+bool http_header_at(const struct http_call *c, size_t i, struct http_header *ret)
+{
+    return http_parse_field(&c->conn->in, i, &ret->name, &ret->value);
+}
+
 struct stream *http_stream(struct http_call *c)
 {
     return c->conn->stream;

@@ -198,3 +198,8 @@ const char *http_answer_header(const struct http_client *c, const char *name)
 {
     return http_parse_header(&c->conn.in, name);
 }
+
+bool http_answer_header_at(const struct http_client *c, size_t i, struct http_header *ret)
+{
+    return http_parse_field(&c->conn.in, i, &ret->name, &ret->value);
+}

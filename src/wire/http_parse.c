@@ -356,3 +356,13 @@ bool http_parse_is_11(const struct http_parse *h)
 {
     return h->llhttp.http_major == 1 && h->llhttp.http_minor == 1;
 }
+
+bool http_parse_field(const struct http_parse *h, size_t i, const char **ret_name,
+                      const char **ret_value)
+{
+    if (i >= h->n_fields)
+        return false;
+    *ret_name = (const char *)h->text.data + h->fields[i].name;
+    *ret_value = (const char *)h->text.data + h->fields[i].value;
+    return true;
+}

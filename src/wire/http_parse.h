@@ -62,4 +62,7 @@ const char *http_parse_method(const struct http_parse *h);
 bool http_parse_is_11(const struct http_parse *h); /* HTTP/1.1, not 1.0 */
 /* The value of the first header of that name, in any case of letters; NULL: none. */
 const char *http_parse_header(const struct http_parse *h, const char *name);
+/* Header `i` as it came; false behind the last. */
+bool http_parse_field(const struct http_parse *h, size_t i, const char **ret_name,
+                      const char **ret_value);
 size_t http_parse_count(const struct http_parse *h, const char *name);

@@ -20,6 +20,23 @@ static bool is_one_line(const char *s)
     return s[strcspn(s, "\r\n")] == '\0';
 }
 
+/* "NAME: VALUE", whole or not at all. Without printf: each answer has several. */
+static int add_line(struct buf *out, const char *name, const char *value)
+{
+    size_t before = out->len;
+    int r = buf_add_str(out, name);
+
+    if (r == 0)
+        r = buf_add_str(out, ": ");
+    if (r == 0)
+        r = buf_add_str(out, value);
+    if (r == 0)
+        r = buf_add_str(out, "\r\n");
+    if (r < 0)
+        out->len = before;
+    return r;
+}
+
 int http_reply_header(struct http_call *c, const char *name, const char *value, struct err *err)
 {
     int r;
@@ -28,7 +45,7 @@ int http_reply_header(struct http_call *c, const char *name, const char *value, 
         return err_set(err, -EALREADY, "header '%s': the answer has begun", name);
     if (!*name || !is_one_line(name) || strpbrk(name, ": \t") || !is_one_line(value))
         return err_set(err, -EINVAL, "header '%s': not a name and a value on one line", name);
-    r = buf_printf(&c->headers, "%s: %s\r\n", name, value);
+    r = add_line(&c->headers, name, value);
     if (r == -E2BIG)
         return err_set(err, r, "header '%s': the answer has too many", name);
     return r < 0 ? err_oom(err) : 0;
@@ -46,9 +63,11 @@ static int http_reply_write_head(struct http_call *c, int status, const char *ty
     int r = buf_printf(out, "HTTP/1.1 %d %s\r\n", status, http_status_text(status));
 
     if (r == 0 && type && !has_no_body(status))
-        r = buf_printf(out, "Content-Type: %s\r\n", type);
+        r = add_line(out, "Content-Type", type);
     if (r == 0)
-        r = buf_printf(out, "%s%s", length, c->last ? "Connection: close\r\n" : "");
+        r = buf_add_str(out, length);
+    if (r == 0 && c->last)
+        r = buf_add_str(out, "Connection: close\r\n");
     if (r == 0 && c->conn->headers)
         r = buf_add_str(out, c->conn->headers);
     if (r == 0)

@@ -143,6 +143,18 @@ static bool request_comes(struct http_server *s, struct http_conn *conn, int64_t
     return http_conn_pending(conn) || http_conn_fill(conn, deadline, NULL) > 0;
 }
 
+/* The first bytes of the next request: a client reads its answer before it asks again, so that the
+ * first attempt to read would find nothing. */
+static bool next_comes(struct http_server *s, struct http_conn *conn)
+{
+    int64_t deadline = loop_in(s->loop, s->limits.idle_ms);
+
+    deadline = deadline < s->last_call ? deadline : s->last_call;
+    if (!http_conn_pending(conn) && stream_wait(conn->stream, deadline) < 0)
+        return false;
+    return request_comes(s, conn, s->limits.idle_ms);
+}
+
 /* Returns whether another request may follow. */
 static bool serve_request(struct http_server *s, struct http_conn *conn)
 {
@@ -228,7 +240,6 @@ static void guest_remove(struct http_server *s, struct http_guest *g)
 
 static void http_server_serve(struct http_server *s, struct stream *stream)
 {
-    int64_t patience = s->limits.header_ms;
     struct http_conn conn;
     struct http_guest guest = { .conn = &conn, .fiber = fiber_self(s->loop) };
     int r;
@@ -237,14 +248,13 @@ static void http_server_serve(struct http_server *s, struct stream *stream)
     conn.headers = s->o.headers;
     conn.once = s->o.once || s->draining;
     guest_add(s, &guest);
-    r = request_comes(s, &conn, patience) ? speaks_http2(s, &conn) : -ENODATA;
+    r = request_comes(s, &conn, s->limits.header_ms) ? speaks_http2(s, &conn) : -ENODATA;
     guest.busy = r >= 0;
     if (r > 0) /* which ends when it has drained by itself */
         s->o.http2(s->o.http2_user, take(conn.stream), conn.raw.data, conn.raw.len);
     while (r == 0 && guest.busy && serve_request(s, &conn)) {
         guest.busy = false;
-        patience = s->limits.idle_ms;
-        guest.busy = request_comes(s, &conn, patience);
+        guest.busy = next_comes(s, &conn);
     }
     http_conn_done(&conn);
     guest_remove(s, &guest);

@@ -218,6 +218,21 @@ ssize_t stream_read(struct stream *s, void *p, size_t n, int64_t deadline)
     return got;
 }
 
+/* TLS may have bytes that were decrypted already, of which the socket knows nothing. */
+int stream_wait(struct stream *s, int64_t deadline)
+{
+    int r;
+
+    if (!s->sock)
+        return -ECONNABORTED;
+    if (s->tls)
+        return 0;
+    s->refs++;
+    r = sock_wait_readable(s->sock, deadline);
+    stream_unref(s);
+    return r;
+}
+
 /* ---- writing ---- */
 
 static void stream_step(struct iovec **iov, int *count, size_t n)

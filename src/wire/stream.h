@@ -55,6 +55,9 @@ int stream_tls_start(struct stream_tls *t, struct sock *s, int64_t deadline, str
 /* At least one byte; 0 at the orderly end (TLS: the other side said goodbye), -ECONNRESET when TLS
  * ended without it, -ECONNABORTED when it was closed here meanwhile. */
 ssize_t stream_read(struct stream *s, void *p, size_t n, int64_t deadline);
+/* Waits until there may be something to read, the end included, without having tried: for one that
+ * has just answered, and to whom nothing can have come yet. 0, or negative. */
+int stream_wait(struct stream *s, int64_t deadline);
 /* All of it. A write that failed leaves the stream unusable for writing: later ones fail in the
  * same way. `iov` is changed. */
 int stream_writev(struct stream *s, struct iovec *iov, int count, int64_t deadline);

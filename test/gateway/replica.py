@@ -3,18 +3,21 @@
     replica.py PORT NAME [DELAY_MS] [READY_FILE]
 
 Answers GET /v2/health/ready with 200 (503 while READY_FILE is named and missing), and everything
-else with JSON: its name, how long the body was, and the body's SHA-256. A header X-Status asks for
+else with JSON: its name, how long the body was, the body's SHA-256, and on which of its connections
+the request came. A header X-Status asks for
 another status, X-Delay for a later answer. A replica whose name begins with "bad" answers 500.
 """
 
 import asyncio
 import hashlib
+import itertools
 import json
 import os
 import sys
 
 PORT, NAME = int(sys.argv[1]), sys.argv[2]
 DELAY = float(sys.argv[3]) / 1000 if len(sys.argv) > 3 else 0
+CONNECTIONS = itertools.count()
 READY = sys.argv[4] if len(sys.argv) > 4 else None
 
 
@@ -42,7 +45,7 @@ async def read_body(reader, headers):
     return total, digest.hexdigest()
 
 
-async def answer_one(reader, writer):
+async def answer_one(reader, writer, connection):
     head = await reader.readuntil(b"\r\n\r\n")
     first, *rest = head.decode("latin1").split("\r\n")
     headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in rest if line)}
@@ -55,7 +58,7 @@ async def answer_one(reader, writer):
             await asyncio.sleep(delay)
         status = int(headers.get("x-status", 500 if NAME.startswith("bad") else 200))
         answer = {"replica": NAME, "method": method, "path": path, "length": length,
-                  "sha256": digest, "headers": headers}
+                  "sha256": digest, "headers": headers, "connection": connection}
     body = json.dumps(answer).encode()
     writer.write(b"HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
                  % (status, len(body), body))
@@ -63,9 +66,10 @@ async def answer_one(reader, writer):
 
 
 async def serve(reader, writer):
+    connection = next(CONNECTIONS)
     try:
         while True:
-            await answer_one(reader, writer)
+            await answer_one(reader, writer, connection)
     except (EOFError, ConnectionError, ValueError, asyncio.LimitOverrunError):
         writer.close()
 

@@ -58,6 +58,22 @@ def test_a_replica_gets_its_first_request_when_it_is_ready(tmp_path):
         until(lambda: json.loads(request(g.port)[2])["replica"] == "b", "b is asked")
 
 
+def test_connections_to_replicas_are_used_again(tmp_path):
+    a = Replica("a")
+    with running(g := one_model(tmp_path, a), a):
+        g.await_ready("a")
+        used = {json.loads(request(g.port)[2])["connection"] for _ in range(50)}
+        assert len(used) <= 4  # one for each thread, and what a busy machine takes
+
+
+def test_where_nothing_is_sent_again_each_request_has_its_connection(tmp_path):
+    a = Replica("a")
+    with running(g := one_model(tmp_path, a, retry=False), a):
+        g.await_ready("a")
+        used = [json.loads(request(g.port)[2])["connection"] for _ in range(10)]
+        assert len(set(used)) == 10
+
+
 def test_status_counts_what_went_through(tmp_path):
     a = Replica("a")
     with running(g := one_model(tmp_path, a), a):
@@ -130,6 +146,46 @@ def test_no_replica_is_503_with_a_sentence(tmp_path):
         status, fields, body = request(g.port)
         assert status == 503 and fields["retry-after"] == "1"
         assert json.loads(body)["error"] == "No replica of m, version 1, is ready."
+
+
+def test_replicas_are_shown_a_key_that_clients_never_see(tmp_path):
+    clients, replicas = tmp_path / "clients", tmp_path / "replicas"
+    clients.write_text("long-enough-secret-1\n")
+    replicas.write_text("for-replicas-only_1.~+/=\nan-old-one-they-still-take\n")
+    for path in (clients, replicas):
+        path.chmod(0o600)
+    a = Replica("a")
+    g = Gateway(tmp_path, key_file=str(clients), replica_key_file=str(replicas),
+                models=[model([a])]).start()
+
+    def shown(*headers):
+        status, fields, body = request(g.port, headers=[
+            "Authorization: Bearer long-enough-secret-1", *headers])
+        assert status == 200 and "for-replicas" not in str(fields)
+        return json.loads(body)["headers"]["authorization"]
+
+    with running(g, a):
+        g.await_ready("a")
+        assert shown() == "Bearer for-replicas-only_1.~+/="
+        assert request(g.port, headers=["Authorization: Bearer for-replicas-only_1.~+/="])[0] == 401
+        for pid in (g.process.pid, *haproxies(tmp_path)):
+            for name in ("cmdline", "environ"):
+                assert b"for-replicas" not in Path(f"/proc/{pid}/{name}").read_bytes()
+        for path in (tmp_path / "g").rglob("*"):
+            assert path.is_socket() or not path.stat().st_mode & 0o077, path
+        replicas.write_text("another-one-for-replicas\n")
+        g.apply()
+        assert shown("X-Other: 1") == "Bearer another-one-for-replicas"
+        replicas.write_text("a-key-with-a-\"quote\n")
+        g.write()
+        assert "letters, digits" in g.ask(do="apply")["error"]
+        assert shown() == "Bearer another-one-for-replicas"
+        del g.spec["key_file"]
+        replicas.write_text("another-one-for-replicas\n")
+        g.apply()
+        status, _, body = request(g.port, headers=["Authorization: Basic bWU6bWU="])
+        assert status == 200
+        assert json.loads(body)["headers"]["authorization"] == "Bearer another-one-for-replicas"
 
 
 def test_a_key_is_needed_where_there_is_one(tmp_path):
@@ -319,6 +375,8 @@ def test_a_bad_version_goes_back(tmp_path, name, delay, why):
             canary = await away(lambda: until(
                 lambda: (c := g.status()["models"][0]["canary"])["state"] == "returned" and c,
                 "the canary is taken back"))
+            await away(g.await_settled)
+            await load.pass_requests(20)  # those that it had already
             load.failures.clear()
             await load.pass_requests(50)
         assert not load.failures and not load.wrong
@@ -328,6 +386,18 @@ def test_a_bad_version_goes_back(tmp_path, name, delay, why):
         g.await_ready("a", name)
         canary = asyncio.run(story())
         assert canary["percent"] == 0 and why in canary["why"]
+        assert json.loads(request(g.port)[2])["replica"] == "a"
+
+
+def test_a_version_that_never_becomes_ready_is_not_waited_for_without_end(tmp_path):
+    a, b = Replica("a"), Replica("b", ready_file=tmp_path / "never")
+    g = Gateway(tmp_path, models=[model([a], [b], canary={"version": 2, "percent": 20},
+                                        watch={"ready_time": "300ms"})]).start()
+    with running(g, a, b):
+        g.await_ready("a")
+        canary = until(lambda: (c := g.status()["models"][0]["canary"])["state"] == "returned" and c,
+                       "the canary is taken back")
+        assert "ready_time" in canary["why"]
         assert json.loads(request(g.port)[2])["replica"] == "a"
 
 

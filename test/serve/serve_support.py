@@ -151,3 +151,40 @@ def wait_for(what):
     while not what():
         assert not limit.over(), "waited too long"
         time.sleep(0.005)
+
+
+def tensors_request(inputs, as_json=()):
+    """An infer request of {NAME: (DATATYPE, SHAPE, BYTES)}, and its headers. What has values in
+    `as_json` is sent as those."""
+    def more(name, data):
+        return ({"data": as_json[name]} if name in as_json else
+                {"parameters": {"binary_data_size": len(data)}})
+    head = json.dumps({"inputs": [{"name": name, "shape": shape, "datatype": datatype,
+                                   **more(name, data)}
+                                  for name, (datatype, shape, data) in inputs.items()],
+                       "parameters": {"binary_data_output": True}}).encode()
+    return (head + b"".join(v[2] for name, v in inputs.items() if name not in as_json),
+            {"Inference-Header-Content-Length": str(len(head))})
+
+
+def ask_tensors(server, name, inputs, as_json=()):
+    """{OUTPUT: (DATATYPE, SHAPE, BYTES)}"""
+    answer = server.post(f"/v2/models/{name}/infer", *tensors_request(inputs, as_json))
+    assert answer.status == 200, answer.text
+    n = int(answer.headers["Inference-Header-Content-Length"])
+    found, rest = {}, answer.body[n:]
+    for one in json.loads(answer.body[:n])["outputs"]:
+        size = one["parameters"]["binary_data_size"]
+        found[one["name"]] = (one["datatype"], one["shape"], rest[:size])
+        rest = rest[size:]
+    assert rest == b""
+    return found
+
+
+def refused(model, *args):
+    """What it says when it ends with 1."""
+    done = subprocess.run([BIN / "ydl-native", "serve", "--port", "0", *map(str, args), model],
+                          capture_output=True, text=True, errors="replace", timeout=60, check=False,
+                          env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
+    assert done.returncode == 1, done.stderr
+    return done.stderr

@@ -43,15 +43,11 @@ def test_both_protocols_are_spoken_and_mistakes_are_explained(serving):
 
 
 def test_who_deploys_is_told_what_is_wrong(serving):
-    (serving.work / "echo").mkdir()
-    (serving.work / "echo" / "model.py").write_text("def load(d):\n    return 1\ndef predict(x):\n    return x\n")
-    serving.run("model", "push", "echo", "echo", check=0)
     (serving.work / "bad.onnx").write_bytes((serving.tmp / "data/ydl/models/mlp/versions/1/model/mlp.onnx")
                                            .read_bytes()[:-200_000])
     serving.deploy("mlp", "--cpus", 1)
     for words, code, text in [
             (["nobody"], 1, "nobody"), (["mlp:7"], 1, "7"), (["a b"], 2, "a b"),
-            (["echo"], 1, "the format 'python', which cannot be served yet"),
             (["mlp"], 73, "there is a deployment 'mlp' already"),
             (["mlp", "--name", "x", "--replicas", 0], 2, "--replicas"),
             (["mlp", "--name", "x", "--lib", "/nowhere"], 1, "/nowhere")]:

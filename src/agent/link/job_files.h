@@ -26,8 +26,4 @@ int remote_find(const struct remote *r, const char *uri, struct fs **ret, char *
                 struct err *err);
 void remote_done(struct remote *r); /* zero is a valid start */
 
-static inline void auto_remote_(struct remote *r)
-{
-    remote_done(r);
-}
-#define AUTO_REMOTE AUTO(remote) struct remote
+#define AUTO_REMOTE AUTO_DONE(remote_done) struct remote

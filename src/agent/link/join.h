@@ -22,8 +22,4 @@ int join_read(const char *file, struct join *ret, struct err *err);
 int join_set_address(struct join *j, const char *text, struct err *err);
 void join_done(struct join *j); /* wipes the key */
 
-static inline void auto_join_(struct join *j)
-{
-    join_done(j);
-}
-#define AUTO_JOIN AUTO(join) struct join
+#define AUTO_JOIN AUTO_DONE(join_done) struct join

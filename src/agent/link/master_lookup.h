@@ -26,11 +26,7 @@ struct lookup_found {
 void lookup_master(struct agent *a, int64_t end, struct lookup_found *ret);
 void lookup_done(struct lookup_found *f); /* zero is a valid start */
 
-static inline void auto_lookup_(struct lookup_found *f)
-{
-    lookup_done(f);
-}
-#define AUTO_LOOKUP AUTO(lookup) struct lookup_found
+#define AUTO_LOOKUP AUTO_DONE(lookup_done) struct lookup_found
 
 /* Has it been so long since we reached anybody that one more failed lookup means that our node is
  * cut off? Only who was late before the lookup may decide after it: another may have been suspended

@@ -45,11 +45,7 @@ void agent_container_done(struct agent_container *c); /* wipes; zero is a valid 
  * client. */
 bool agent_container_is_gone(const struct agent_container *c);
 
-static inline void auto_agent_container_(struct agent_container *c)
-{
-    agent_container_done(c);
-}
-#define AUTO_CONTAINER AUTO(agent_container) struct agent_container
+#define AUTO_CONTAINER AUTO_DONE(agent_container_done) struct agent_container
 
 /* Lends the variables of `from` that are for tasks: in a container of YARN all but those that
  * describe the container or tune a Java virtual machine, beside the client all but those meant for

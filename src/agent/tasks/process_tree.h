@@ -53,8 +53,4 @@ uint64_t tree_pss(pid_t pid);
 
 uint64_t tree_now(void); /* the present time in ticks since boot */
 
-static inline void auto_tree_(struct tree *t)
-{
-    tree_done(t);
-}
-#define AUTO_TREE AUTO(tree) struct tree
+#define AUTO_TREE AUTO_DONE(tree_done) struct tree

@@ -5,6 +5,7 @@
 #include "cli/globals.h"
 #include "cmd/native/native_verbs.h"
 #include "native/model_library.h"
+#include "native/python.h"
 #include "serve/deployment/controller.h"
 #include "serve/deployment/deployment_plan.h"
 #include "serve/deployment/replica.h"
@@ -48,15 +49,18 @@ static int deployment_find(void *user, const json_t *present, json_t *version, s
     int r = 0;
 
     (void)user;
-    if (!library)
+    if (!format || !model_is_served(format))
         return err_set(err, -EINVAL, "version %lld has the format '%s', which cannot be served yet",
                        (long long)json_int_or(version, "version", 0), format ? format : "");
     if (json_equal(json_object_get(present, "format"), json_object_get(version, "format")))
         return json_object_update_missing(version, (json_t *)present) < 0 ? err_oom(err) : 0;
-    r = model_library_find(library, NULL, &path, err);
-    return r < 0                                                            ? r
-           : json_object_set_new(version, "library", json_string(path)) < 0 ? err_oom(err)
-                                                                            : 0;
+    if (str_eq(format, "python"))
+        r = python_choose(NULL, getenv("PATH"), &path, err);
+    else if (library)
+        r = model_library_find(library, NULL, &path, err);
+    return r < 0                                                          ? r
+           : json_object_set_new(version, "library", json_text(path)) < 0 ? err_oom(err)
+                                                                          : 0;
 }
 
 static int deployment_work(void *arg)

@@ -4,6 +4,9 @@
 #include "cli/globals.h"
 #include "cmd/native/native_verbs.h"
 #include "loop/fiber.h"
+#include "native/python.h"
+#include "serve/command/command_process.h"
+#include "serve/command/command_server.h"
 #include "serve/engine/server.h"
 
 #include <sched.h>
@@ -11,12 +14,13 @@
 #include <unistd.h>
 
 struct args {
-    const char *lib, *device, *host, *name, *access_log, *warmup;
-    struct strs labels, cors;
-    int64_t version, port, delay, deadline, grace, header, body, idle;
+    const char *lib, *python, *device, *host, *name, *access_log, *warmup, *key_file;
+    struct strs labels, shapes, cors;
+    int64_t version, port, delay, load, deadline, grace, header, body, idle;
     uint64_t body_max, memory_max;
-    unsigned cpus, instances, batch, queue, connections;
-    bool no_model, late;
+    int64_t run;
+    unsigned cpus, instances, workers, batch, queue, connections;
+    bool no_model, late, threads_only;
 };
 
 #define AT(field) offsetof(struct args, field)
@@ -35,6 +39,12 @@ static const struct cli_opt opts[] = {
       "a label of this version, for /labels/NAME", .group = CLI_WHAT, .rare = true },
     { "lib",           0, CLI_TEXT,  AT(lib),        NULL, "PATH",
       "the library that runs the model, or its directory", .group = CLI_WHAT },
+    { "python",        0, CLI_TEXT,  AT(python),     NULL, "PATH",
+      "the Python of a handler, or its environment", .fallback = "the first in PATH",
+      .group = CLI_WHAT },
+    { "shape",         0, CLI_LIST,  AT(shapes),     NULL, "NAME=SIZES",
+      "shape of an input, where an MXNet model does not say it: data=-1x3x224x224",
+      .group = CLI_WHAT, .rare = true },
     { "warmup",        0, CLI_TEXT,  AT(warmup),     NULL, "DIR",
       "requests to answer before it is ready", .fallback = "warmup/ beside the model",
       .group = CLI_WHAT, .rare = true },
@@ -49,6 +59,11 @@ static const struct cli_opt opts[] = {
       "cpu, cuda or cuda:N", .group = CLI_RESOURCES },
     { "instances",     0, CLI_COUNT, AT(instances),  "1", "N",
       "runs of the model at a time, at most --cpus", .group = CLI_RESOURCES },
+    { "workers",       0, CLI_COUNT, AT(workers),    NULL, "N",
+      "processes of a handler", .fallback = "one per cpu", .group = CLI_RESOURCES },
+    { "threads-only",  0, CLI_FLAG,  AT(threads_only), NULL, NULL,
+      "never run the model on the thread that answers requests, however short it is",
+      .group = CLI_RESOURCES, .rare = true },
     { "batch",         0, CLI_COUNT, AT(batch),      "1", "ROWS",
       "join waiting requests, up to ROWS rows in all", .group = CLI_RESOURCES },
     { "batch-delay",   0, CLI_MS,    AT(delay),      "0ms", "TIME",
@@ -61,8 +76,13 @@ static const struct cli_opt opts[] = {
       "of all requests and answers; beyond it 429", .group = CLI_RESOURCES, .rare = true },
     { "connections",   0, CLI_COUNT, AT(connections), "1024", "N",
       "clients at a time", .group = CLI_RESOURCES, .rare = true },
+    { "load-timeout",  0, CLI_MS,    AT(load),       "10m", "TIME",
+      "for loading the model and its warm-up requests", .group = CLI_FAILURES, .rare = true },
     { "deadline",      0, CLI_MS,    AT(deadline),   "30s", "TIME",
       "for the answer to a request; then 504", .group = CLI_FAILURES },
+    { "handler-timeout", 0, CLI_MS,  AT(run),        "60s", "TIME",
+      "for one call of a handler; then its worker is replaced", .group = CLI_FAILURES,
+      .rare = true },
     { "grace",         0, CLI_MS,    AT(grace),      "30s", "TIME",
       "for requests in flight after SIGTERM", .group = CLI_FAILURES },
     { "header-timeout", 0, CLI_MS,   AT(header),     "10s", "TIME",
@@ -71,8 +91,10 @@ static const struct cli_opt opts[] = {
       "for a request's body, and for each 64 KB of it more", .group = CLI_FAILURES, .rare = true },
     { "idle-timeout",  0, CLI_MS,    AT(idle),       "60s", "TIME",
       "for a connection without a request", .group = CLI_FAILURES, .rare = true },
+    { "key-file",      0, CLI_TEXT,  AT(key_file),   NULL, "FILE",
+      "clients must send one of the keys in it: Authorization: Bearer KEY", .group = CLI_WHAT },
     { "cors",          0, CLI_LIST,  AT(cors),       NULL, "ORIGIN",
-      "an origin whose pages may ask; '*': any", .group = CLI_OUTPUT },
+      "an origin whose pages may ask; '*': any", .group = CLI_OUTPUT, .rare = true },
     { "access-log",    0, CLI_TEXT,  AT(access_log), NULL, "FILE",
       "write a line for each request; -: to standard output", .group = CLI_OUTPUT },
     { 0 },
@@ -145,6 +167,8 @@ static const struct {
     { &backend_onnxruntime, &find_onnxruntime },
     { &backend_xgboost, &find_xgboost },
     { &backend_lightgbm, &find_lightgbm },
+    { &backend_tensorflow, &find_tensorflow },
+    { &backend_mxnet, &find_mxnet },
 };
 
 static int native_serve_find(void *user, const struct backend_ops *ops, char **ret, struct err *err)
@@ -153,6 +177,8 @@ static int native_serve_find(void *user, const struct backend_ops *ops, char **r
     const struct args *a = s->cli->args;
     struct native_ask ask = { .lib = a->lib, .alone = true };
 
+    if (ops == &backend_python)
+        return python_choose(a->python ? a->python : a->lib, getenv("PATH"), ret, err);
     for (size_t i = 0; i < COUNT_OF(libraries); i++)
         if (libraries[i].ops == ops)
             ask.library = libraries[i].library;
@@ -174,21 +200,30 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
         return cli_bad(err, "--instances: at most --cpus, which is %u", cpus);
     if (a->instances == 0 || a->batch == 0 || a->queue == 0 || a->connections == 0)
         return cli_bad(err, "--instances, --batch, --queue and --connections: 1 or more");
-    if (a->deadline <= 0 || a->body_max == 0 || a->memory_max == 0)
-        return cli_bad(err, "--deadline, --max-body and --max-memory: more than 0");
+    if (a->run <= 0)
+        return cli_bad(err, "--handler-timeout: more than 0");
+    if (a->workers > 256)
+        return cli_bad(err, "--workers: at most 256");
+    if (a->load <= 0 || a->deadline <= 0 || a->body_max == 0 || a->memory_max == 0)
+        return cli_bad(err, "--load-timeout, --deadline, --max-body and --max-memory: more than 0");
     s->o = (struct server_options){ .model = c->n_operands ? c->operands[0] : NULL,
                                     .name = a->name,
                                     .version = a->version,
                                     .labels = &a->labels,
+                                    .shapes = &a->shapes,
                                     .host = a->host,
                                     .port = (unsigned)a->port,
                                     .late = a->late,
                                     .device = a->device,
                                     .cpus = cpus,
                                     .instances = a->instances,
+                                    .workers = a->workers,
+                                    .run_ms = a->run,
+                                    .threads_only = a->threads_only,
                                     .rows_max = a->batch,
                                     .delay_ms = a->delay,
                                     .queue_max = a->queue,
+                                    .load_ms = a->load,
                                     .deadline_ms = a->deadline,
                                     .grace_ms = a->grace,
                                     .header_ms = a->header,
@@ -197,6 +232,7 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
                                     .body_max = a->body_max,
                                     .memory_max = a->memory_max,
                                     .connections_max = a->connections,
+                                    .key_file = a->key_file,
                                     .cors = a->cors.n ? &a->cors : NULL,
                                     .access_log = a->access_log,
                                     .warmup = a->warmup,
@@ -212,7 +248,13 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
 static int native_serve_work(void *arg)
 {
     struct serving *s = arg;
+    AUTO_COMMAND_SPEC spec = { 0 };
+    int r = s->o.model ? command_spec_open(s->o.model, &spec, s->err) : 0;
 
+    if (r < 0)
+        return r;
+    if (r > 0)
+        return command_server_run(s->loop, &s->o, &spec, s->err);
     return server_run(s->loop, &s->o, &s->stuck, s->err);
 }
 
@@ -226,6 +268,27 @@ static void end_with_a_stuck_thread(const struct cli *c, int r, const struct err
     _exit(fine ? 0 : 1);
 }
 
+/* What libraries read only from the environment; what is there already stays. No other thread reads
+ * it yet. */
+static void native_serve_environment(unsigned cpus)
+{
+    char threads[16];
+    const struct {
+        const char *name, *value;
+    } rows[] = {
+        /* Threads of OpenMP spin while they wait, at the cost of everybody else in a container. */
+        { "OMP_WAIT_POLICY", "passive" },
+        { "OMP_NUM_THREADS", threads },           /* of MXNet; others are told in their own ways */
+        { "MXNET_CPU_WORKER_NTHREADS", threads }, /* likewise */
+        { "MXNET_SUBGRAPH_VERBOSE", "0" },
+        { "TF_CPP_MIN_LOG_LEVEL", "2" }, /* errors only */
+    };
+
+    (void)snprintf(threads, sizeof(threads), "%u", cpus);
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        (void)setenv(rows[i].name, rows[i].value, 0);
+}
+
 static int native_serve_run(struct cli *c, struct err *err)
 {
     struct serving s = { .cli = c, .err = err };
@@ -233,9 +296,7 @@ static int native_serve_run(struct cli *c, struct err *err)
 
     if (r < 0)
         return r;
-    /* Threads of OpenMP, which libraries for trees use, spin while they wait unless told otherwise:
-     * at the cost of everybody else in a container. No other thread reads the environment yet. */
-    (void)setenv("OMP_WAIT_POLICY", "passive", 0);
+    native_serve_environment(s.o.cpus);
     r = loop_new(&s.loop, err);
     if (r < 0)
         return r;
@@ -244,7 +305,7 @@ static int native_serve_run(struct cli *c, struct err *err)
         end_with_a_stuck_thread(c, r, err);
     if (r == -ECANCELED && loop_signal(s.loop))
         r = 0;
-    if (r == -ETIMEDOUT) /* of a request, or of the model: no cluster was out of reach */
+    if (r == -ETIMEDOUT || r == -EBADMSG) /* of the model: nothing of a cluster, and no registry */
         r = -EIO;
     loop_free(s.loop);
     return r;
@@ -257,12 +318,18 @@ static const struct cli_section sections[] = {
       "/v2/…\tThe Open Inference Protocol: infer, health, metadata, repository index.\n"
       "/metrics\tCounters in Prometheus' text format.\n"
       "/\tA page to try the model by hand." },
-    { "FORMATS", "ONNX\tNAME.onnx or DIR/model.onnx, by ONNX Runtime.\n"
+    { "FORMATS", "command\tDIR/command.json, which names a program that speaks HTTP itself.\n"
+                 "Python\tDIR/model.py with load(dir) and predict(inputs), in worker processes.\n"
+                 "ONNX\tNAME.onnx or DIR/model.onnx, by ONNX Runtime.\n"
                  "XGBoost\tNAME.json, NAME.ubj, NAME.bst or DIR/model.json …, by XGBoost.\n"
-                 "LightGBM\tNAME.txt or DIR/model.txt, by LightGBM." },
+                 "LightGBM\tNAME.txt or DIR/model.txt, by LightGBM.\n"
+                 "TensorFlow\tDIR with saved_model.pb, a SavedModel, by TensorFlow.\n"
+                 "MXNet\tNAME-symbol.json with NAME-0000.params beside it, by MXNet." },
     { "ENVIRONMENT", "ONNXRUNTIME_LIBRARY_PATH\tlibonnxruntime.so, or the directory that has it.\n"
                      "XGBOOST_LIBRARY_PATH\tlibxgboost.so, likewise.\n"
-                     "LIGHTGBM_LIBRARY_PATH\tlib_lightgbm.so, likewise." },
+                     "LIGHTGBM_LIBRARY_PATH\tlib_lightgbm.so, likewise.\n"
+                     "TENSORFLOW_LIBRARY_PATH\tlibtensorflow_cc.so.2, likewise.\n"
+                     "MXNET_LIBRARY_PATH\tlibmxnet.so, likewise." },
     { "EXIT STATUS",
       "0\tIt got SIGTERM or SIGINT and has answered what was in flight.\n"
       "1\tThe library or the model could not be loaded, a warm-up request failed, or requests "
@@ -296,4 +363,24 @@ const struct cli_verb verb_native_serve = {
     .examples = examples,
     .sections = sections,
     .run = native_serve_run,
+};
+
+static int native_command_child_run(struct cli *c, struct err *err)
+{
+    int64_t parent = 0;
+
+    if (str_to_i64(c->operands[0], 1, INT32_MAX, &parent) < 0)
+        return cli_bad(err, "'%s' is not a process", c->operands[0]);
+    return command_become((pid_t)parent, c->operands + 1, err);
+}
+
+const struct cli_verb verb_native_command_child = {
+    .name = "command-child",
+    .summary = "become a model's program and end with the server (started by serve)",
+    .hidden = true,
+    .operands = "PARENT PROGRAM [ARGUMENT…]",
+    .least = 2,
+    .most = CLI_ANY,
+    .command_follows = true,
+    .run = native_command_child_run,
 };

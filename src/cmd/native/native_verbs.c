@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 static const struct cli_verb *const verbs[] = {
+    &verb_native_command_child,
     &verb_native_deployment,
     &verb_native_gateway,
     &verb_native_haproxy_child,

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "native/library_find.h"
 
+extern const struct cli_verb verb_native_command_child;
 extern const struct cli_verb verb_native_deployment, verb_native_gateway, verb_native_haproxy_child,
     verb_native_mxnet, verb_native_replica, verb_native_serve, verb_native_tensorflow;
 extern const struct cli_program program_ydl_native;

@@ -4,6 +4,7 @@
  *
  * Everything that can be wrong here is looked at before the job starts: which version it is,
  * whether its format can be served, and where the library that runs it is. */
+#include "base/path.h"
 #include "cli/doc.h"
 #include "client/job_wait.h"
 #include "cmd/job/start_job.h"
@@ -43,6 +44,7 @@ static int find_one(struct deploying *d, const struct serve_want_model *w, struc
 {
     struct serve_model *m = &d->models[d->n];
     struct model_ref *ref = &d->refs[d->n];
+    struct serve_find how = { .registry = d->w.registry, .quiet = d->x->globals->quiet };
     int r = model_ref_parse(w->model, ref, err);
 
     if (r < 0)
@@ -57,7 +59,9 @@ static int find_one(struct deploying *d, const struct serve_want_model *w, struc
                                .batch_delay = w->batch_delay,
                                .device = w->device,
                                .replicas = w->replicas };
-    return serve_version_find(d->x->loop, d->w.registry, ref, w->lib, &m->v, err);
+    how.lib = w->lib;
+    how.python = w->python;
+    return serve_version_find(d->x->loop, &how, ref, &m->v, err);
 }
 
 static int find_models(struct deploying *d, struct err *err)
@@ -211,8 +215,9 @@ static void deploy_note(const struct deploying *d)
         const struct serve_version *v = &d->models[i].v;
 
         fprintf(stderr, "ydl: %s:%lld, %u replica%s, %s%s%s\n", v->m.name, (long long)v->m.version,
-                d->models[i].replicas, d->models[i].replicas == 1 ? "" : "s", v->library,
-                *v->sha256 ? " sha256 " : "", v->sha256);
+                d->models[i].replicas, d->models[i].replicas == 1 ? "" : "s",
+                v->library ? v->library : "a program of its own", *v->sha256 ? " sha256 " : "",
+                v->sha256);
     }
 }
 
@@ -224,9 +229,9 @@ static json_t *deploy_models(const struct deploying *d)
         const struct serve_version *v = &d->models[i].v;
 
         if (json_array_append_new(
-                list, json_pack("{s:s, s:I, s:o, s:{s:s, s:o}}", "model", v->m.name, "version",
+                list, json_pack("{s:s, s:I, s:o, s:{s:o, s:o}}", "model", v->m.name, "version",
                                 (json_int_t)v->m.version, "follows", json_text(d->models[i].alias),
-                                "library", "path", v->library, "sha256",
+                                "library", "path", json_text(v->library), "sha256",
                                 *v->sha256 ? json_string(v->sha256) : json_null())) < 0)
             return NULL;
     }
@@ -242,10 +247,10 @@ static int deploy_print(const struct deploying *d, struct err *err)
         printf("%s\n", d->url);
         return fflush(stdout) == 0 ? 0 : err_sys(err, "write to standard output");
     }
-    return doc_print(err, "{s:s, s:s, s:s, s:s, s:I, s:i, s:{s:s, s:o}, s:o}", "name", d->name,
+    return doc_print(err, "{s:s, s:s, s:s, s:s, s:I, s:i, s:{s:o, s:o}, s:o}", "name", d->name,
                      "job", client_id(d->x->client), "url", d->url, "model", v->m.name, "version",
                      (json_int_t)v->m.version, "replicas", (int)d->models[0].replicas, "library",
-                     "path", v->library, "sha256",
+                     "path", json_text(v->library), "sha256",
                      *v->sha256 ? json_string(v->sha256) : json_null(), "models", deploy_models(d));
 }
 
@@ -363,6 +368,9 @@ static const struct cli_opt deploy_opts[] = {
     { "lib", 0, CLI_TEXT, AT(lib), NULL, "PATH",
       "the library that runs the model, or its directory",
       .fallback = "in the active Python environment", .group = CLI_WHAT },
+    { "python", 0, CLI_TEXT, AT(python), NULL, "PATH",
+      "the Python of a handler, or its environment",
+      .fallback = "one with its requirements, or the active one", .group = CLI_WHAT },
     { "haproxy", 0, CLI_TEXT, AT(haproxy), NULL, "PATH", "the HAProxy to run",
       .fallback = "from PATH, or the active Python environment", .group = CLI_WHAT },
     { "host", 0, CLI_TEXT, AT(host), NULL, "ADDRESS",

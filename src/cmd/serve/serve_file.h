@@ -18,7 +18,7 @@
 
 struct serve_file_model {
     char *model; /* NAME, NAME:VERSION or NAME@ALIAS */
-    char *device, *library;
+    char *device, *library, *python;
     unsigned replicas, cpus, batch; /* cpus, batch: 0: not said */
     uint64_t memory;                /* 0: not said */
     int64_t batch_delay;            /* ms; -1: not said */

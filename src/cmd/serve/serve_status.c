@@ -126,8 +126,8 @@ static int serve_status_work(struct job_call *x, struct err *err)
     if (!json_is_integer(json_object_get(status, "ended"))) {
         (void)serve_url(status, url);
         report = serve_report(x, 0);
-        serve_secure(report, url);
         (void)serve_plan(x, &plan, NULL);
+        serve_secure(report, url);
     }
     if (!x->globals->json)
         return print_text(status, plan, report, url, err);

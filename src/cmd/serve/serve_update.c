@@ -86,7 +86,7 @@ static int change_to(struct job_call *x, const json_t *model, const struct serve
 int serve_change(struct job_call *x, const json_t *plan, const struct serve_change *c,
                  struct err *err)
 {
-    const char *registry = json_string_value(json_object_get(plan, "registry"));
+    struct serve_find how = { .lib = c->lib, .quiet = x->globals->quiet };
     AUTO_SERVE_VERSION v = { 0 };
     struct model_ref ref = c->ref;
     json_t *model = NULL;
@@ -95,7 +95,8 @@ int serve_change(struct job_call *x, const json_t *plan, const struct serve_chan
     if (r < 0)
         return r;
     (void)snprintf(ref.name, sizeof(ref.name), "%s", format_text(model, "name"));
-    r = serve_version_find(x->loop, registry, &ref, c->lib, &v, err);
+    how.registry = json_string_value(json_object_get(plan, "registry"));
+    r = serve_version_find(x->loop, &how, &ref, &v, err);
     return r < 0 ? r : change_to(x, model, c, &v, err);
 }
 

@@ -39,11 +39,14 @@ static int compare_version(const struct file_update *u, const json_t *model,
 {
     const char *registry = json_string_value(json_object_get(u->plan, "registry"));
     const char *follows = json_string_value(json_object_get(model, "follow"));
+    const struct serve_find how = {
+        .registry = registry, .lib = f->library, .python = f->python, .quiet = u->x->globals->quiet
+    };
     AUTO_SERVE_VERSION v = { 0 };
     int r = model_ref_parse(f->model, ret_ref, err);
 
     if (r == 0)
-        r = serve_version_find(u->x->loop, registry, ret_ref, f->library, &v, err);
+        r = serve_version_find(u->x->loop, &how, ret_ref, &v, err);
     if (r < 0)
         return r;
     *ret_version = v.m.version;

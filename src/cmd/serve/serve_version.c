@@ -1,16 +1,16 @@
 /* serve_version.c - from a name to a version in the registry and the library that runs it. */
 #include "cmd/serve/serve_version.h"
 #include "cli/cli.h"
+#include "cmd/serve/handler_python.h"
 #include "native/model_library.h"
 
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 
-static int find_format(const struct manifest *m, const struct find_library **ret, struct err *err)
+static int find_format(const struct manifest *m, struct err *err)
 {
-    *ret = model_library(m->format);
-    if (*ret)
+    if (model_is_served(m->format))
         return 0;
     err_set(err, -EINVAL, "%s:%lld has the format '%s', which cannot be served yet", m->name,
             (long long)m->version, m->format);
@@ -69,17 +69,28 @@ static int hash_file(const char *path, char ret[65], struct err *err)
     return good ? 0 : err_sys(err, "read '%s'", path);
 }
 
-int serve_version_find(struct loop *l, const char *registry, const struct model_ref *ref,
-                       const char *lib, struct serve_version *ret, struct err *err)
+static int find_runtime(struct loop *l, const struct serve_find *how, struct serve_version *v,
+                        struct err *err)
 {
-    const struct find_library *library = NULL;
-    int r = find_model(l, registry, ref, ret, err);
+    const struct find_library *library = model_library(v->m.format);
+    int r;
+
+    if (str_eq(v->m.format, "python"))
+        return handler_python(l, how, v, err);
+    if (!library)
+        return 0;
+    r = model_library_find(library, how->lib, &v->library, err);
+    return r < 0 || v->library[0] != '/' ? r : hash_file(v->library, v->sha256, err);
+}
+
+int serve_version_find(struct loop *l, const struct serve_find *how, const struct model_ref *ref,
+                       struct serve_version *ret, struct err *err)
+{
+    int r = find_model(l, how->registry, ref, ret, err);
 
     if (r == 0)
-        r = find_format(&ret->m, &library, err);
-    if (r == 0)
-        r = model_library_find(library, lib, &ret->library, err);
-    return r < 0 || ret->library[0] != '/' ? r : hash_file(ret->library, ret->sha256, err);
+        r = find_format(&ret->m, err);
+    return r < 0 ? r : find_runtime(l, how, ret, err);
 }
 
 void serve_version_done(struct serve_version *v)

@@ -6,16 +6,21 @@
 
 struct serve_version {
     struct manifest m;
-    char *registry; /* its path */
-    char *path;     /* of the version */
-    char *library;
+    char *registry;  /* its path */
+    char *path;      /* of the version */
+    char *library;   /* or a handler's Python; NULL: the model is a program of its own */
     char sha256[65]; /* of the library; "" where the loader finds it */
 };
 
-/* `registry` and `lib` as the options say it; NULL: default. `ret` is the caller's in any case:
- * serve_version_done(). */
-int serve_version_find(struct loop *l, const char *registry, const struct model_ref *ref,
-                       const char *lib, struct serve_version *ret, struct err *err);
+/* As the options say it; NULL: default. */
+struct serve_find {
+    const char *registry, *lib, *python;
+    bool quiet;
+};
+
+/* `ret` is the caller's in any case: serve_version_done(). */
+int serve_version_find(struct loop *l, const struct serve_find *how, const struct model_ref *ref,
+                       struct serve_version *ret, struct err *err);
 void serve_version_done(struct serve_version *v);
 static inline void auto_serve_version_(struct serve_version *v)
 {

@@ -102,6 +102,7 @@ static int model_of_file(const struct serve_options *o, const struct serve_file_
     m->model = f->model;
     m->device = either(o->device, f->device);
     m->lib = either(o->lib, f->library);
+    m->python = either(o->python, f->python);
     m->replicas = f->replicas;
     return r;
 }
@@ -119,6 +120,7 @@ static int models_of_operands(const struct serve_options *o, char *const *models
                                                        .batch_delay = o->batch_delay,
                                                        .device = o->device,
                                                        .lib = o->lib,
+                                                       .python = o->python,
                                                        .replicas = 1 };
     }
     return 0;
@@ -168,6 +170,9 @@ static int want_paths(struct serve_want *w)
         r = make_absolute(w, &w->haproxy);
     for (size_t i = 0; r == 0 && i < w->n; i++)
         r = make_absolute(w, &w->models[i].lib);
+    for (size_t i = 0; r == 0 && i < w->n; i++)
+        if (w->models[i].python && strchr(w->models[i].python, '/'))
+            r = make_absolute(w, &w->models[i].python);
     return r;
 }
 

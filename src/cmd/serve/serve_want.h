@@ -7,7 +7,7 @@
 /* The arguments of the verbs that deploy. Texts are NULL where nothing was said. */
 struct serve_options {
     struct job_where where;
-    const char *file, *registry, *name, *lib, *haproxy, *host, *key_file, *certificate,
+    const char *file, *registry, *name, *lib, *python, *haproxy, *host, *key_file, *certificate,
         *private_key;
     const char *replicas, *cpus, *memory, *batch, *batch_delay, *device;
     int64_t timeout; /* 0: not said */
@@ -15,7 +15,7 @@ struct serve_options {
 
 /* As the options of the job's tasks take them; NULL: default. */
 struct serve_want_model {
-    const char *model, *cpus, *memory, *batch, *batch_delay, *device, *lib;
+    const char *model, *cpus, *memory, *batch, *batch_delay, *device, *lib, *python;
     unsigned replicas;
 };
 

@@ -211,11 +211,7 @@ struct spec {
 void spec_init(struct spec *s);
 void spec_done(struct spec *s);
 
-static inline void auto_spec_(struct spec *s)
-{
-    spec_done(s);
-}
-#define AUTO_SPEC AUTO(spec) struct spec /* = { 0 }; then spec_init() */
+#define AUTO_SPEC AUTO_DONE(spec_done) struct spec /* = { 0 }; then spec_init() */
 
 struct spec_role *spec_role(const struct spec *s, const char *name); /* NULL when there is none */
 /* A new role at the end with the table's defaults; -E2BIG past SPEC_ROLES_MAX, -EEXIST. */
@@ -263,11 +259,7 @@ int spec_fault(struct spec_faults *f, int line, const char *key, const char *fmt
     __attribute__((format(printf, 4, 5)));
 void spec_faults_done(struct spec_faults *f);
 
-static inline void auto_spec_faults_(struct spec_faults *f)
-{
-    spec_faults_done(f);
-}
-#define AUTO_SPEC_FAULTS AUTO(spec_faults) struct spec_faults /* = { 0 } */
+#define AUTO_SPEC_FAULTS AUTO_DONE(spec_faults_done) struct spec_faults /* = { 0 } */
 
 /* ---- from text ---- */
 

@@ -126,6 +126,36 @@ static int mxnet_names(const struct format_tree *t, size_t file, struct strs *na
 
 /* ---- symbol ---- */
 
+/* By mshadow's numbers. Of an input that does not say it, and of one that says what we do not know:
+ * FP32, which all that it computes with is by default. */
+static const char *mxnet_type(const json_t *attrs)
+{
+    static const char *const names[] = { "FP32",   "FP64",   "FP16", "UINT8", "INT32",
+                                         "INT8",   "INT64",  "BOOL", "INT16", "UINT16",
+                                         "UINT32", "UINT64", "BF16" };
+    const char *text = json_string_value(json_object_get(attrs, "__dtype__"));
+    int64_t type = 0;
+
+    return text && str_to_i64(text, 0, COUNT_OF(names) - 1, &type) == 0 ? names[type] : "FP32";
+}
+
+/* "(0, 784)": of any size is what is 0 or negative. NULL: not known. */
+static json_t *mxnet_shape(const json_t *attrs)
+{
+    const char *text = json_string_value(json_object_get(attrs, "__shape__"));
+    AUTO_STRS parts = { 0 };
+    int64_t dims[DIMS_MOST];
+
+    if (!text || strs_split(&parts, text, "(),[] ") < 0 || parts.n == 0 || parts.n > DIMS_MOST)
+        return NULL;
+    for (size_t i = 0; i < parts.n; i++) {
+        if (str_to_i64(parts.v[i], -1, INT32_MAX, &dims[i]) < 0)
+            return NULL;
+        dims[i] = dims[i] > 0 ? dims[i] : -1;
+    }
+    return format_shape(dims, parts.n);
+}
+
 static int mxnet_inputs(const json_t *nodes, const struct strs *names, json_t *list,
                         struct err *err)
 {
@@ -137,27 +167,51 @@ static int mxnet_inputs(const json_t *nodes, const struct strs *names, json_t *l
     {
         const char *op = json_string_value(json_object_get(node, "op"));
         const char *name = json_string_value(json_object_get(node, "name"));
+        const json_t *attrs = json_object_get(node, "attrs");
 
         if (r == 0 && op && name && str_eq(op, "null") && !str_ends(name, "_label") &&
             !format_names_have(names, name))
-            r = format_tensor(list, name, "FP32", NULL, err);
+            r = format_tensor(list, name, mxnet_type(attrs), mxnet_shape(attrs), err);
     }
     return r;
+}
+
+/* "fc_output", or "split_output1" of a node that is seen to have several; a variable is itself. */
+static char *mxnet_output_name(const json_t *node, bool several, json_int_t at)
+{
+    const char *name = json_string_value(json_object_get(node, "name"));
+    const char *op = json_string_value(json_object_get(node, "op"));
+
+    if (!name || (op && str_eq(op, "null")))
+        return name ? strdup(name) : NULL;
+    return several ? str_printf("%s_output%lld", name, (long long)at)
+                   : str_printf("%s_output", name);
 }
 
 /* Each head is [node, output, version]. */
 static int mxnet_outputs(const json_t *nodes, const json_t *heads, json_t *list, struct err *err)
 {
+    size_t n = json_array_size(nodes), i;
+    AUTO_FREE bool *several = calloc(n + 1, sizeof(bool));
     const json_t *head;
-    size_t i;
-    int r = 0;
+    int r = several ? 0 : err_oom(err);
+
+    json_array_foreach(heads, i, head)
+    {
+        json_int_t at = json_integer_value(json_array_get(head, 0));
+
+        if (r == 0 && at >= 0 && (size_t)at < n)
+            several[at] |= json_integer_value(json_array_get(head, 1)) > 0;
+    }
 
     json_array_foreach(heads, i, head)
     {
         json_int_t at = json_integer_value(json_array_get(head, 0));
         const json_t *node = at >= 0 ? json_array_get(nodes, (size_t)at) : NULL;
-        const char *name = json_string_value(json_object_get(node, "name"));
-        AUTO_FREE char *text = name ? str_printf("%s_output", name) : NULL;
+        AUTO_FREE char *text =
+            r == 0 && node
+                ? mxnet_output_name(node, several[at], json_integer_value(json_array_get(head, 1)))
+                : NULL;
 
         if (r == 0 && text)
             r = format_tensor(list, text, "FP32", NULL, err);

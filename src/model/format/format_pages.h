@@ -28,8 +28,4 @@ bool pages_step(struct pages *p);
 /* -ENOMEM, or what reading said; 0 when nothing failed. */
 int pages_failed(const struct pages *p, struct err *err);
 
-static inline void auto_pages_(struct pages *p)
-{
-    pages_done(p);
-}
-#define AUTO_PAGES AUTO(pages) struct pages
+#define AUTO_PAGES AUTO_DONE(pages_done) struct pages

@@ -41,8 +41,4 @@ struct format_facts {
 int format_find(const struct format_tree *tree, struct format_facts *ret, struct err *err);
 void format_facts_done(struct format_facts *f);
 
-static inline void auto_format_facts_(struct format_facts *f)
-{
-    format_facts_done(f);
-}
-#define AUTO_FORMAT_FACTS AUTO(format_facts) struct format_facts
+#define AUTO_FORMAT_FACTS AUTO_DONE(format_facts_done) struct format_facts

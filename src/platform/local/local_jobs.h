@@ -44,11 +44,7 @@ struct job_dir {
         .lock = -1                                                                                 \
     }
 void job_dir_done(struct job_dir *d);
-static inline void auto_job_dir_(struct job_dir *d)
-{
-    job_dir_done(d);
-}
-#define AUTO_JOB_DIR AUTO(job_dir) struct job_dir /* = JOB_DIR_INIT */
+#define AUTO_JOB_DIR AUTO_DONE(job_dir_done) struct job_dir /* = JOB_DIR_INIT */
 
 /* …/ydl below the state directory; *ret is the caller's. */
 int jobs_state_dir(char **ret, struct err *err);

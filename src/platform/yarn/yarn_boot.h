@@ -39,11 +39,7 @@ int yarn_boot_read(const struct credentials *c, struct yarn_boot *ret, struct er
 int yarn_boot_add(const struct yarn_boot *b, struct credentials *c, struct err *err);
 void yarn_boot_done(struct yarn_boot *b); /* wipes the key; zero is a valid start */
 
-static inline void auto_yarn_boot_(struct yarn_boot *b)
-{
-    yarn_boot_done(b);
-}
-#define AUTO_YARN_BOOT AUTO(yarn_boot) struct yarn_boot
+#define AUTO_YARN_BOOT AUTO_DONE(yarn_boot_done) struct yarn_boot
 
 /* Takes out what no task may have: our secrets and the AMRM token. */
 int yarn_boot_strip(const struct credentials *c, struct credentials **ret, struct err *err);

@@ -44,11 +44,7 @@ int yarn_facts_read(const json_t *job, struct yarn_facts *ret, struct err *err);
 /* Adds the keys above to `job`. */
 int yarn_facts_write(const struct yarn_facts *f, json_t *job, struct err *err);
 void yarn_facts_done(struct yarn_facts *f);
-static inline void auto_yarn_facts_(struct yarn_facts *f)
-{
-    yarn_facts_done(f);
-}
-#define AUTO_YARN_FACTS AUTO(yarn_facts) struct yarn_facts
+#define AUTO_YARN_FACTS AUTO_DONE(yarn_facts_done) struct yarn_facts
 
 #define YARN_ROLE_MEMORY_MB 1024 /* of a container whose role does not say */
 #define YARN_GPU "yarn.io/gpu"

@@ -31,11 +31,7 @@ struct yarn_keytab {
 void yarn_keytab_init(struct yarn_keytab *k);
 void yarn_keytab_done(struct yarn_keytab *k); /* wipes; zero is fine too */
 
-static inline void auto_yarn_keytab_(struct yarn_keytab *k)
-{
-    yarn_keytab_done(k);
-}
-#define AUTO_YARN_KEYTAB AUTO(yarn_keytab) struct yarn_keytab /* = { 0 } */
+#define AUTO_YARN_KEYTAB AUTO_DONE(yarn_keytab_done) struct yarn_keytab /* = { 0 } */
 
 /* Appends the file's bytes. */
 int yarn_keytab_seal(const struct yarn_keytab *k, const struct stream_key *key, struct buf *ret,

@@ -1,18 +1,22 @@
 /* backend.c - which backends there are, and which of them a path is for: the file's name decides,
- * and where a name is as common as model.json its first bytes do. See backend.h. */
+ * and where a name is as common as model.json its first bytes do. A directory with model.py is a
+ * Python handler, whatever else it holds: it comes first. See backend.h. */
 #include "serve/backend/backend.h"
 #include "base/buf.h"
 #include "base/path.h"
 #include "base/str.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define HEAD 256 /* bytes that a backend is shown of a file */
 
-static const struct backend_ops *const backends[] = { &backend_onnxruntime, &backend_xgboost,
-                                                      &backend_lightgbm };
+static const struct backend_ops *const backends[] = {
+    &backend_python,      &backend_tensorflow, &backend_mxnet,
+    &backend_onnxruntime, &backend_xgboost,    &backend_lightgbm,
+};
 
 const struct backend_ops *backend_for_format(const char *format)
 {
@@ -30,9 +34,7 @@ static int none_found(struct err *err)
     for (size_t i = 0; i < COUNT_OF(backends); i++)
         (void)buf_printf(&list, "%s%s", i > 0 ? ", " : "", backends[i]->says);
     if (buf_text(&list))
-        err_hint(err,
-                 "models that can be served, and their names in a directory or in its model/: %s",
-                 buf_text(&list));
+        err_hint(err, "what can be served: %s", buf_text(&list));
     return -ENOENT;
 }
 
@@ -53,7 +55,7 @@ static bool begins_well(const struct backend_ops *ops, const char *path)
 static bool has_its_ending(const struct backend_ops *ops, const char *path)
 {
     for (const char *const *f = ops->files; *f; f++) {
-        const char *ending = strrchr(*f, '.');
+        const char *ending = **f == '*' ? *f + 1 : strrchr(*f, '.');
 
         if (ending && str_ends(path, ending))
             return true;
@@ -80,26 +82,62 @@ static int locate_file(const char *path, const struct backend_ops **ret, char **
 /* Where a model lies in what a user names; a version of the registry has it in model/. */
 static const char *const rooms[] = { "", "model" };
 
+static int locate_at(const char *dir, const struct backend_ops *ops, const char *name, char **ret,
+                     struct err *err)
+{
+    AUTO_FREE char *path = path_join(dir, name);
+    struct stat st;
+
+    if (!path)
+        return err_oom(err);
+    if (stat(path, &st) < 0)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, "open '%s'", path);
+    if (!begins_well(ops, path))
+        return 0;
+    *ret = take(path);
+    return 1;
+}
+
+/* The one file with this ending. */
+static int locate_ending(const char *dir, const struct backend_ops *ops, const char *ending,
+                         char **ret, struct err *err)
+{
+    AUTO_DIR DIR *d = opendir(dir);
+    AUTO_FREE char *found = NULL;
+    struct dirent *e;
+    int r = 0;
+
+    while (d && r >= 0 && (e = readdir(d)) != NULL) {
+        char *one = NULL;
+
+        if (e->d_name[0] != '.' && str_ends(e->d_name, ending))
+            r = locate_at(dir, ops, e->d_name, &one, err);
+        if (one && found)
+            r = err_set(err, -EINVAL, "'%s' has several models: name the file of one", dir);
+        free(found && one ? one : NULL);
+        found = found ? found : one;
+    }
+    if (r < 0 || !found)
+        return r < 0 ? r : 0;
+    *ret = take(found);
+    return 1;
+}
+
 /* 1: it is there, and its path is the caller's; 0: it is not. */
 static int locate_name(const char *dir, const struct backend_ops *ops, const char *name, char **ret,
                        struct err *err)
 {
-    for (size_t i = 0; i < COUNT_OF(rooms); i++) {
-        AUTO_FREE char *inner = path_join(dir, rooms[i]);
-        AUTO_FREE char *path = inner ? path_join(inner, name) : NULL;
-        struct stat st;
+    int r = 0;
 
-        if (!path)
+    for (size_t i = 0; i < COUNT_OF(rooms) && r == 0; i++) {
+        AUTO_FREE char *inner = path_join(dir, rooms[i]);
+
+        if (!inner)
             return err_oom(err);
-        if (stat(path, &st) < 0) {
-            if (errno != ENOENT && errno != ENOTDIR)
-                return err_sys(err, "open '%s'", path);
-        } else if (begins_well(ops, path)) {
-            *ret = take(path);
-            return 1;
-        }
+        r = *name == '*' ? locate_ending(inner, ops, name + 1, ret, err)
+                         : locate_at(inner, ops, name, ret, err);
     }
-    return 0;
+    return r;
 }
 
 static int locate_in(const char *dir, const struct backend_ops *ops, char **ret, struct err *err)

@@ -36,6 +36,12 @@ static void a_model_is_found_where_it_may_be(void **state)
         { "l/model.txt", "tree\nversion=v4\n", "l", "l/model.txt", "lightgbm" },
         { "m.txt", "tree\r\n", "m.txt", "m.txt", "lightgbm" },
         { "n.txt", "treetop\n", "n.txt", NULL, NULL },
+        { "o/saved_model.pb", "", "o", "o/saved_model.pb", "tensorflow" },
+        { "p/model/saved_model.pb", "", "p", "p/model/saved_model.pb", "tensorflow" },
+        { "q/net-symbol.json", "{\n  \"nodes\": [", "q", "q/net-symbol.json", "mxnet" },
+        { "r/model/net-symbol.json", "{\"nodes\":", "r", "r/model/net-symbol.json", "mxnet" },
+        { "s-symbol.json", "{\"nodes\":", "s-symbol.json", "s-symbol.json", "mxnet" },
+        { "t/net-symbol.json", "{\"learner\":", "t", NULL, NULL },
         { "k/model.json", "{\"modelTopology\": {", "k", NULL, NULL },
     };
     char dir[TEST_PATH];
@@ -60,6 +66,22 @@ static void a_model_is_found_where_it_may_be(void **state)
     assert_int_equal(path_remove(dir, NULL), 0);
 }
 
+static void of_several_models_one_is_to_be_named(void **state)
+{
+    const struct backend_ops *ops = NULL;
+    struct err err = ERR_INIT;
+    char dir[TEST_PATH], *path = NULL;
+
+    (void)state;
+    assert_true(test_dir(dir, "ydl-backend"));
+    make(dir, "a-symbol.json", "{\"nodes\":");
+    make(dir, "b-symbol.json", "{\"nodes\":");
+    assert_int_equal(backend_locate(dir, &ops, &path, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "several models"));
+    assert_null(path);
+    assert_int_equal(path_remove(dir, NULL), 0);
+}
+
 static void what_is_no_library_is_a_sentence(void **state)
 {
     static const struct {
@@ -73,6 +95,10 @@ static void what_is_no_library_is_a_sentence(void **state)
         { &backend_xgboost, NO_LIBRARY, "load XGBoost: ", "invalid ELF header" },
         { &backend_lightgbm, NO_LIBRARY, "load LightGBM: ", "invalid ELF header" },
         { &backend_lightgbm, "libm.so.6", "load LightGBM: ", "no LGBM_GetLastError" },
+        { &backend_mxnet, NO_LIBRARY, "load MXNet: ", "invalid ELF header" },
+        { &backend_mxnet, "libm.so.6", "load MXNet: ", "no MXGetLastError" },
+        { &backend_tensorflow, NO_LIBRARY, "load TensorFlow: ", "invalid ELF header" },
+        { &backend_tensorflow, "libm.so.6", "load TensorFlow: ", "no TF_Version" },
         { &backend_xgboost, "libm.so.6", "load XGBoost: ", "no XGBoostVersion" },
     };
 
@@ -104,6 +130,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_is_found_where_it_may_be),
+        cmocka_unit_test(of_several_models_one_is_to_be_named),
         cmocka_unit_test(what_is_no_library_is_a_sentence),
         cmocka_unit_test(a_file_that_is_no_model_is_answered_with_what_is_one),
     };

@@ -404,26 +404,11 @@ static int ort_load(void *library, const struct backend_load *o, void **ret, str
     return 0;
 }
 
-static int copy_slots(const struct signature_slots *from, struct signature_slots *to,
-                      struct err *err)
-{
-    int r = 0;
-
-    for (size_t i = 0; i < from->n && r == 0; i++) {
-        const struct signature_slot *s = &from->v[i];
-
-        r = signature_add(to, s->name, s->internal_name, s->type, s->any_rank ? NULL : s->dims,
-                          s->rank, err);
-    }
-    return r;
-}
-
 static int ort_signature(void *model, struct signature *ret, struct err *err)
 {
     const struct ort_model *m = model;
-    int r = copy_slots(&m->signature.inputs, &ret->inputs, err);
 
-    return r < 0 ? r : copy_slots(&m->signature.outputs, &ret->outputs, err);
+    return signature_copy(&m->signature, ret, err);
 }
 
 static const char *const ort_files[] = { "model.onnx", NULL };
@@ -434,6 +419,8 @@ const struct backend_ops backend_onnxruntime = {
     .format = "onnx",
     .files = ort_files,
     .says = "ONNX (model.onnx)",
+    .package = "onnxruntime",
+    .computes = true,
     .open = ort_open,
     .load = ort_load,
     .signature = ort_signature,

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "serve/backend/backend.h"
+#include "serve/backend/disk_facts.h"
 #include "serve/backend/feature_rows.h"
 
 #include <ctype.h>
@@ -159,6 +160,25 @@ static int xgb_run(void *model, const struct tensors *in, struct tensors *ret, s
 
 /* ---- a model ---- */
 
+/* A damaged UBJSON can bring the library down: whether it is whole is looked at before. In JSON '{'
+ * is followed by a quote; the old binary form begins with a number. */
+static int xgb_check_ubj(const char *path, const struct buf *file, struct err *err)
+{
+    AUTO_FREE char *dir = path_dir(path);
+    AUTO_FREE char *name = path_base(path);
+    AUTO_FORMAT_FACTS facts = { 0 };
+    const struct strs names = { &name, 1 };
+    size_t i = 1;
+    int r;
+
+    while (i < file->len && isspace(file->data[i]))
+        i++;
+    if (file->data[0] != '{' || i >= file->len || file->data[i] == '"')
+        return 0;
+    r = dir && name ? disk_facts_read(dir, &names, &facts, err) : err_oom(err);
+    return r == -EINVAL ? err_set(err, r, "'%s' is damaged: it is no whole UBJSON", path) : r;
+}
+
 static int xgb_read(struct xgb_model *m, const struct backend_load *o, struct err *err)
 {
     const struct xgb_api *api = &m->library->api;
@@ -170,6 +190,9 @@ static int xgb_read(struct xgb_model *m, const struct backend_load *o, struct er
         return r;
     if (file.len == 0)
         return err_set(err, -EINVAL, "'%s' is empty", o->path);
+    r = xgb_check_ubj(o->path, &file, err);
+    if (r < 0)
+        return r;
     if (api->create(NULL, 0, &m->booster) != 0)
         return xgb_failed(m->library, -EIO, "start XGBoost", err);
     if (api->load(m->booster, file.data, file.len) != 0) {
@@ -274,6 +297,8 @@ const struct backend_ops backend_xgboost = {
     .format = "xgboost",
     .files = xgb_files,
     .says = "XGBoost (model.json, model.ubj, model.bst)",
+    .package = "xgboost-cpu",
+    .computes = true,
     .begins = xgb_begins,
     .open = xgb_open,
     .load = xgb_load,

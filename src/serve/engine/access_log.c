@@ -1,25 +1,51 @@
 /* access_log.c - a line is put together on the stack and written by one call, so that lines of
  * several servers do not mix in one file. See access_log.h. */
 #include "serve/engine/access_log.h"
-#include "base/path.h"
 #include "base/str.h"
 #include "loop/loop.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define TARGET_MAX 1024
 
+/* A pipe or a terminal is opened once more, so that writing to it never waits for us alone: the
+ * description that came with the descriptor may be shared with others, who expect it to wait. */
+static int open_again(int fd)
+{
+    char path[32];
+
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+}
+
+static int open_stdout(struct access_log *l)
+{
+    struct stat st;
+    int fd = -1;
+
+    if (fstat(STDOUT_FILENO, &st) < 0)
+        return -1;
+    l->socket = S_ISSOCK(st.st_mode);
+    if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
+        fd = open_again(STDOUT_FILENO);
+    return fd >= 0 ? fd : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+}
+
 int access_log_open(struct access_log *l, const char *path, struct err *err)
 {
-    l->fd = -1;
+    *l = (struct access_log){ .fd = -1 };
     if (!path)
         return 0;
-    l->fd = strcmp(path, "-") == 0
-                ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                : open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0640);
+    l->fd =
+        strcmp(path, "-") == 0
+            ? open_stdout(l)
+            : open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0640);
     return l->fd < 0 ? err_sys(err, "open the access log '%s'", path) : 0;
 }
 
@@ -51,9 +77,10 @@ static void clean(char *out, size_t cap, const char *s)
             *p = '\'';
 }
 
-void access_log_write(const struct access_log *l, const struct access_line *line)
+void access_log_write(struct access_log *l, const struct access_line *line)
 {
     char when[48], target[TARGET_MAX], text[TARGET_MAX + 512];
+    ssize_t done;
     int n;
 
     if (l->fd < 0)
@@ -67,6 +94,9 @@ void access_log_write(const struct access_log *l, const struct access_line *line
                  (unsigned long long)line->in, (unsigned long long)line->out,
                  (long long)line->total_ns / 1000, (long long)line->queue_ns / 1000,
                  (long long)line->run_ns / 1000, (long long)line->rows);
-    if (n > 0 && (size_t)n < sizeof(text))
-        (void)path_write_fd(l->fd, text, (size_t)n);
+    if (n <= 0 || (size_t)n >= sizeof(text))
+        return;
+    done = l->socket ? send(l->fd, text, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL)
+                     : write(l->fd, text, (size_t)n);
+    l->lost += done != n; /* of a line on a pipe all goes or nothing */
 }

@@ -4,14 +4,17 @@
  * in=3190 out=131 total_us=212 queue_us=12 run_us=45 rows=1
  *
  * (on one line.) What clients say is written so that it cannot look like something else. A disk
- * that is full loses lines, never requests. */
+ * that is full, or a pipe that nobody reads, loses lines, never requests, and holds nobody up. */
 #pragma once
 #include "base/err.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct access_log {
     int fd; /* -1: none */
+    bool socket;
+    uint64_t lost; /* lines */
 };
 
 struct access_line {
@@ -24,4 +27,4 @@ struct access_line {
 /* `path` as in struct server_options. */
 int access_log_open(struct access_log *l, const char *path, struct err *err);
 void access_log_close(struct access_log *l);
-void access_log_write(const struct access_log *l, const struct access_line *line);
+void access_log_write(struct access_log *l, const struct access_line *line);

@@ -2,6 +2,7 @@
  * outputs. Rows of joined outputs are not copied: a request's tensors look into those of its batch,
  * which stays until the last of them is gone. See batch.h. */
 #include "serve/engine/batch.h"
+#include "base/str.h"
 
 #include <string.h>
 #include <uv.h>
@@ -18,6 +19,8 @@ static bool any_rows(const struct signature_slots *l)
 
 bool batch_possible(const struct signature *s)
 {
+    if (s->dynamic)
+        return s->rows;
     return any_rows(&s->inputs) && any_rows(&s->outputs);
 }
 
@@ -38,7 +41,7 @@ bool batch_alike(const struct tensors *a, const struct tensors *b)
     for (size_t i = 0; i < a->n; i++) {
         const struct tensor *x = &a->v[i], *y = &b->v[i];
 
-        if (x->type != y->type || x->rank != y->rank ||
+        if (x->type != y->type || x->rank != y->rank || !str_eq(x->name, y->name) ||
             memcmp(x->dims + 1, y->dims + 1, (x->rank - 1) * sizeof(x->dims[0])) != 0)
             return false;
     }

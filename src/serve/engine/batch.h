@@ -11,6 +11,8 @@ struct batch {
     struct batch_request **v; /* a reference to each */
     size_t n;
     int64_t rows;           /* of all */
+    uint64_t bytes;         /* of all inputs */
+    bool here;              /* it runs on the loop's thread */
     unsigned refs;          /* requests whose outputs lie in `out`, and the batcher while it runs */
     bool apart;             /* the outputs could not be taken apart by rows: do not join again */
     struct tensors in, out; /* joined */

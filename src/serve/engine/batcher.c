@@ -3,7 +3,9 @@
  * same time leave together, without a delay. See batcher.h. */
 #include "serve/engine/batcher.h"
 #include "base/array.h"
+#include "base/log.h"
 #include "serve/engine/batch.h"
+#include "serve/engine/short_runs.h"
 
 #include <string.h>
 #include <uv.h>
@@ -14,11 +16,17 @@ struct batcher {
     struct batch_request *first, *last;
     size_t waiting;
     double request_ns; /* what one took of a thread lately */
+    struct short_runs runs;
     bool joins;
-    uv_prepare_t turn; /* active while something waits */
+    unsigned apart, pause; /* requests to be run by themselves; how many the next time */
+    uv_prepare_t turn;     /* active while something waits */
     uv_timer_t delay;
     unsigned handles; /* that are still open */
 };
+
+/* Requests by themselves, after outputs that could not be taken apart. */
+#define PAUSE_FIRST 1024
+#define PAUSE_MAX (64 * 1024)
 
 static int64_t batcher_now_ns(void)
 {
@@ -76,7 +84,7 @@ static size_t count_next(const struct batcher *b, int64_t *ret_rows)
         return 1;
     for (q = q->next; q; q = q->next, n++) {
         if (q->own_rows < 0 || q->own_rows > b->o.rows_max - *ret_rows ||
-            !batch_alike(&b->first->in, &q->in))
+            q->model != b->first->model || !batch_alike(&b->first->in, &q->in))
             break;
         *ret_rows += q->own_rows;
     }
@@ -100,6 +108,21 @@ static void learn(struct batcher *of, const struct batch *b)
     double ns = (double)(b->ended_ns - b->began_ns) / (double)b->n;
 
     of->request_ns += of->request_ns > 0 ? (ns - of->request_ns) / 8 : ns;
+    short_runs_add(&of->runs, b->bytes, b->ended_ns - b->began_ns);
+}
+
+/* Outputs that were not rows may be the model's way, or that of one request: it is tried again
+ * later, and later still. */
+static void stop_joining(struct batcher *of)
+{
+    if (of->apart > 0)
+        return;
+    if (of->pause == 0)
+        log_warn(LOG_MAIN,
+                 "the model's outputs were not one row for each row of its inputs: requests run by "
+                 "themselves for a while");
+    of->pause = of->pause == 0 ? PAUSE_FIRST : of->pause < PAUSE_MAX ? 2 * of->pause : PAUSE_MAX;
+    of->apart = of->pause;
 }
 
 static void batch_done(struct runner_task *t)
@@ -109,9 +132,9 @@ static void batch_done(struct runner_task *t)
 
     learn(of, b);
     if (b->apart)
-        of->joins = false;
+        stop_joining(of);
     if (of->o.on_batch)
-        of->o.on_batch(of->o.user, b->rows, b->ended_ns - b->began_ns);
+        of->o.on_batch(of->o.user, b->rows, b->ended_ns - b->began_ns, b->here);
     for (size_t i = 0; i < b->n; i++)
         request_ended(b, b->v[i]);
     (void)batch_unref(b);
@@ -126,7 +149,7 @@ static struct batch *batch_new(struct batcher *of, size_t n, int64_t rows)
     *b = (struct batch){ .task = { .run = batch_run, .done = batch_done },
                          .of = of,
                          .ops = of->o.ops,
-                         .model = of->o.model,
+                         .model = of->first->model ? of->first->model : of->o.model,
                          .rows = rows > 0 ? rows : 1,
                          .refs = 1 };
     b->v = calloc(n, sizeof(struct batch_request *));
@@ -146,7 +169,27 @@ static void fail_first(struct batcher *b)
     cond_wake_all(&q->ended);
 }
 
-static void start_batch(struct batcher *of)
+static uint64_t input_bytes(const struct batch_request *q)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < q->in.n; i++)
+        n += q->in.v[i].size;
+    return n;
+}
+
+/* On the loop's thread, and on its own stack: that of a fiber would be too small for a library.
+ * Only when nobody else has to wait for it, unless there is but one processor, where threads would
+ * take turns anyhow. */
+static bool runs_here(const struct batcher *of, const struct batch *b)
+{
+    return of->o.here != BATCHER_THREADS && runner_busy(of->runner) == 0 &&
+           (of->o.here == BATCHER_HERE || (b->n == 1 && !of->first)) &&
+           short_runs_expected(&of->runs, b->bytes);
+}
+
+/* True: it has run already. */
+static bool start_batch(struct batcher *of)
 {
     int64_t rows = 0;
     size_t n = count_next(of, &rows);
@@ -154,7 +197,7 @@ static void start_batch(struct batcher *of)
 
     if (!b) {
         fail_first(of);
-        return;
+        return false;
     }
     for (b->n = 0; b->n < n; b->n++) {
         struct batch_request *q = of->first;
@@ -165,8 +208,16 @@ static void start_batch(struct batcher *of)
         b->refs += n > 1;
         q->of = n > 1 ? b : NULL;
         b->v[b->n] = q;
+        b->bytes += input_bytes(q);
     }
-    runner_start(of->runner, &b->task);
+    if (!runs_here(of, b)) {
+        runner_start(of->runner, &b->task);
+        return false;
+    }
+    b->here = true;
+    batch_run(&b->task);
+    batch_done(&b->task);
+    return true;
 }
 
 /* ---- when ---- */
@@ -190,22 +241,34 @@ static void on_delay(uv_timer_t *t)
     (void)t;
 }
 
+static void turn_in(struct batcher *b, int64_t ms)
+{
+    uv_update_time(loop_uv(b->o.loop));
+    (void)uv_timer_start(&b->delay, on_delay, (uint64_t)ms, 0);
+}
+
 static void on_turn(uv_prepare_t *h)
 {
     struct batcher *b = h->data;
+    bool here = false;
 
     while (b->first && runner_idle(b->runner) > 0) {
         int64_t ms = wait_for_others(b);
 
         if (ms > 0) {
-            uv_update_time(loop_uv(b->o.loop));
-            (void)uv_timer_start(&b->delay, on_delay, (uint64_t)ms, 0);
-            return;
+            turn_in(b, ms);
+            break;
         }
-        start_batch(b);
+        here |= start_batch(b);
     }
+    if (here) /* what was run is answered at once: a poll would only delay it */
+        loop_run_ready(b->o.loop);
+    if (!b->runner) /* one of them was the server's end */
+        return;
     if (!b->first)
         (void)uv_prepare_stop(h);
+    else if (here && runner_idle(b->runner) > 0 && !uv_is_active((uv_handle_t *)&b->delay))
+        turn_in(b, 0); /* who was answered has asked again */
 }
 
 /* ---- the interface ---- */
@@ -262,6 +325,17 @@ static int give_up(struct batcher *b, struct batch_request *q, int code, struct 
     return err_set(err, code, "the server ends");
 }
 
+void batcher_drop(struct batcher *b, struct batch_request *q)
+{
+    if (q->state != BATCH_WAITING)
+        return;
+    queue_remove(b, q);
+    q->state = BATCH_ENDED;
+    q->waited_ns = batcher_now_ns() - q->since_ns;
+    q->result = err_set(&q->err, -ECONNABORTED, "the client has hung up");
+    cond_wake_all(&q->ended);
+}
+
 /* Behind those that wait and one that runs, would it be answered in three quarters of its time? The
  * first in the queue is always let in, so that what is known of the model can change. */
 static bool in_time(const struct batcher *b, int64_t deadline)
@@ -286,7 +360,9 @@ int batcher_run(struct batcher *b, struct batch_request *q, int64_t deadline, st
             "would be over",
             b->waiting);
     q->since_ns = batcher_now_ns();
-    q->own_rows = b->joins ? batch_rows(b->o.signature, &q->in) : -1;
+    q->own_rows =
+        batcher_joins(b) ? batch_rows(q->signature ? q->signature : b->o.signature, &q->in) : -1;
+    b->apart -= b->apart > 0;
     queue_add(b, q);
     (void)uv_prepare_start(&b->turn, on_turn);
     while (r == 0 && q->state != BATCH_ENDED)
@@ -310,5 +386,5 @@ size_t batcher_running(const struct batcher *b)
 
 bool batcher_joins(const struct batcher *b)
 {
-    return b->joins;
+    return b->joins && b->apart == 0;
 }

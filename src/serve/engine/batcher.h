@@ -12,7 +12,8 @@
  * queue in which everybody waits until shortly before the deadline answers nobody in time.
  *
  * Nothing is waited for as long as the model is free, unless a delay is asked for: while it is
- * busy, what comes in is the next batch. Loop thread only. */
+ * busy, what comes in is the next batch. A run that is known to be short is done on the loop's
+ * thread: two hand-overs between threads would cost as much as a small model. Loop thread only. */
 #pragma once
 #include "loop/fiber.h"
 #include "serve/backend/backend.h"
@@ -22,8 +23,10 @@ enum batch_state { BATCH_NEW, BATCH_WAITING, BATCH_RUNNING, BATCH_ENDED };
 /* Part of something larger. Whoever makes it has one reference; a run has one more, so that its
  * memory stays for as long as the backend may look at it. */
 struct batch_request {
-    struct tensors in;  /* the signature's inputs in its order; owned */
-    struct tensors out; /* valid until the last reference is gone; owned */
+    struct tensors in;                 /* the signature's inputs in its order; owned */
+    struct tensors out;                /* valid until the last reference is gone; owned */
+    void *model;                       /* instead of the batcher's: of another signature; NULL */
+    const struct signature *signature; /* that one; NULL */
     int result;
     struct err err;
     int64_t waited_ns, run_ns;             /* in the queue, and in the model */
@@ -42,16 +45,25 @@ struct batch_request {
 
 struct batcher; /* opaque */
 
+/* Where a run may be done that is known to be short (short_runs.h). */
+enum batcher_where {
+    BATCHER_THREADS,    /* always on a thread of its own */
+    BATCHER_HERE_ALONE, /* on the loop's thread, when nothing else waits for the model or runs */
+    BATCHER_HERE,       /* the same, whoever waits: there is but one processor */
+};
+
 struct batcher_options {
     struct loop *loop;
     const struct backend_ops *ops;
     void *model;
     const struct signature *signature; /* borrowed */
     unsigned threads;                  /* runs at a time */
+    enum batcher_where here;           /* needs a stack of 8 MiB for all that the loop calls */
     int64_t rows_max;                  /* of a batch; 1: none are joined */
     int64_t delay_ms;                  /* the first of a batch waits so long for others; 0: not */
     size_t waiting_max;                /* requests in the queue */
-    void (*on_batch)(void *user, int64_t rows, int64_t ns); /* a run has ended; may be NULL */
+    /* A run has ended, `here` on the loop's thread; may be NULL. */
+    void (*on_batch)(void *user, int64_t rows, int64_t ns, bool here);
     void *user;
 };
 
@@ -69,7 +81,12 @@ struct batch_request *batch_request_unref(struct batch_request *q);
  * -ETIMEDOUT at the deadline, -ECANCELED; with a sentence. q->in is used up. Fibers only. */
 int batcher_run(struct batcher *b, struct batch_request *q, int64_t deadline, struct err *err);
 
+/* Nobody wants its answer any more: one that still waits is not run, and batcher_run() returns
+ * -ECONNABORTED. Any caller on the loop's thread. */
+void batcher_drop(struct batcher *b, struct batch_request *q);
+
 size_t batcher_waiting(const struct batcher *b); /* requests in the queue */
 size_t batcher_running(const struct batcher *b); /* runs that have not ended */
-/* Can requests be joined at all? */
+/* Are requests joined now? Not when the model does not allow it, or for a while after outputs that
+ * were not by rows. */
 bool batcher_joins(const struct batcher *b);

@@ -13,13 +13,15 @@ struct gate {
     pthread_cond_t changed;
     bool open;
     atomic_uint runs, inside;
+    atomic_uint on_loop; /* runs on the loop's thread */
+    pthread_t loop;
     int64_t rows[64]; /* of each run */
     bool odd;         /* gives one row too many when there is more than one request */
 };
 
 static void gate_init(struct gate *g, bool open)
 {
-    *g = (struct gate){ .open = open };
+    *g = (struct gate){ .open = open, .loop = pthread_self() };
     pthread_mutex_init(&g->lock, NULL);
     pthread_cond_init(&g->changed, NULL);
 }
@@ -53,11 +55,12 @@ static int gate_run(void *model, const struct tensors *in, struct tensors *ret, 
 
     test_spare_thread();
     atomic_fetch_add(&g->inside, 1);
+    atomic_fetch_add(&g->on_loop, pthread_equal(pthread_self(), g->loop) != 0);
     pthread_mutex_lock(&g->lock);
     while (!g->open)
         pthread_cond_wait(&g->changed, &g->lock);
     pthread_mutex_unlock(&g->lock);
-    g->rows[atomic_fetch_add(&g->runs, 1)] = x->dims[0];
+    g->rows[atomic_fetch_add(&g->runs, 1) % COUNT_OF(g->rows)] = x->dims[0];
     if (x->count == 0)
         return err_set(err, -EINVAL, "nothing");
     for (int64_t i = 0; i < x->dims[0]; i++)
@@ -82,6 +85,7 @@ struct asked {
     struct world *w;
     int32_t value;
     int64_t empty;       /* so many rows without anything in them; 0: one with the value */
+    struct gate *other;  /* the handle of another signature */
     int64_t deadline_ms; /* 0: never */
     int result;
     bool answered;
@@ -104,6 +108,7 @@ static int ask(void *arg, struct err *err)
 
     (void)err;
     batch_request_init(&a->q, asked_free);
+    a->q.model = a->other;
     assert_int_equal(tensors_add(&a->q.in, &t, NULL), 0);
     assert_int_equal(tensor_init(t, "x", TENSOR_INT32, dims, 2, NULL), 0);
     assert_int_equal(tensor_alloc(t, &to, NULL), 0);
@@ -137,9 +142,36 @@ static bool one_inside(struct world *w)
     return atomic_load(&w->gate.inside) > 0;
 }
 
+static void queue_until(struct world *w, size_t n)
+{
+    while (batcher_waiting(w->batcher) < n)
+        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+}
+
 static bool nothing_runs(struct world *w)
 {
     return batcher_running(w->batcher) == 0;
+}
+
+/* The first one is at work when the others come. */
+static void start_behind_one(struct world *w, struct asked *a, int n)
+{
+    for (int i = 0; i < n; i++) {
+        start(w, &a[i], i);
+        if (i == 0)
+            turn_until(w, one_inside);
+    }
+}
+
+static void ask_together(struct world *w, int n)
+{
+    struct asked a[4] = { 0 };
+
+    for (int i = 0; i < n; i++)
+        start(w, &a[i], i);
+    assert_int_equal(group_wait(&w->fibers, NULL), 0);
+    for (int i = 0; i < n; i++)
+        assert_int_equal(a[i].answer, 2 * i);
 }
 
 /* ---- claims, each on a fiber ---- */
@@ -149,13 +181,8 @@ static int requests_that_wait_go_together(void *arg)
     struct world *w = arg;
     struct asked a[6] = { 0 };
 
-    for (int i = 0; i < 6; i++) {
-        start(w, &a[i], i);
-        if (i == 0)
-            turn_until(w, one_inside);
-    }
-    while (batcher_waiting(w->batcher) < 5)
-        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    start_behind_one(w, a, 6);
+    queue_until(w, 5);
     gate_set(&w->gate, true);
     assert_int_equal(group_wait(&w->fibers, NULL), 0);
     for (int i = 0; i < 6; i++) {
@@ -180,8 +207,7 @@ static int a_bad_request_spoils_no_other(void *arg)
         if (i == 0)
             turn_until(w, one_inside);
     }
-    while (batcher_waiting(w->batcher) < 3)
-        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    queue_until(w, 3);
     gate_set(&w->gate, true);
     assert_int_equal(group_wait(&w->fibers, NULL), 0);
     for (int i = 0; i < 4; i++)
@@ -190,24 +216,72 @@ static int a_bad_request_spoils_no_other(void *arg)
     return 0;
 }
 
-static int outputs_that_are_not_rows_end_the_joining(void *arg)
+static int signatures_are_not_joined_with_each_other(void *arg)
+{
+    struct world *w = arg;
+    struct asked a[5] = { 0 };
+    struct gate other;
+
+    gate_init(&other, true);
+    a[2].other = &other;
+    for (int i = 0; i < 5; i++) {
+        start(w, &a[i], i);
+        if (i == 0)
+            turn_until(w, one_inside);
+    }
+    while (batcher_waiting(w->batcher) < 4)
+        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    gate_set(&w->gate, true);
+    assert_int_equal(group_wait(&w->fibers, NULL), 0);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(a[i].answer, 2 * i);
+    assert_int_equal(atomic_load(&other.runs), 1);
+    assert_int_equal(other.rows[0], 1);
+    assert_int_equal(atomic_load(&w->gate.runs), 3); /* what was before it, and what came after */
+    return 0;
+}
+
+static int outputs_that_are_not_rows_end_the_joining_for_a_while(void *arg)
 {
     struct world *w = arg;
     struct asked a[3] = { 0 };
 
     w->gate.odd = true;
-    for (int i = 0; i < 3; i++) {
-        start(w, &a[i], i);
-        if (i == 0)
-            turn_until(w, one_inside);
-    }
-    while (batcher_waiting(w->batcher) < 2)
-        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    start_behind_one(w, a, 3);
+    queue_until(w, 2);
     gate_set(&w->gate, true);
     assert_int_equal(group_wait(&w->fibers, NULL), 0);
     for (int i = 0; i < 3; i++)
         assert_int_equal(a[i].answer, 2 * i);
     assert_false(batcher_joins(w->batcher));
+    w->gate.odd = false;
+    for (int i = 0; i < 1024; i++)
+        ask_together(w, 1);
+    assert_true(batcher_joins(w->batcher)); /* tried again */
+    ask_together(w, 2);
+    assert_true(batcher_joins(w->batcher));
+    return 0;
+}
+
+static int who_has_hung_up_is_not_run(void *arg)
+{
+    struct world *w = arg;
+    struct asked a[3] = { 0 };
+
+    start_behind_one(w, a, 3);
+    queue_until(w, 2);
+    batcher_drop(w->batcher, &a[0].q); /* it runs already */
+    batcher_drop(w->batcher, &a[1].q);
+    assert_int_equal(batcher_waiting(w->batcher), 1);
+    while (!a[1].answered)
+        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    gate_set(&w->gate, true);
+    assert_int_equal(group_wait(&w->fibers, NULL), 0);
+    assert_int_equal(a[0].result, 0);
+    assert_int_equal(a[1].result, -ECONNABORTED);
+    assert_int_equal(a[2].result, 0);
+    assert_int_equal(atomic_load(&w->gate.runs), 2);
+    assert_int_equal(w->freed, 3);
     return 0;
 }
 
@@ -283,13 +357,8 @@ static int rows_that_cannot_be_added_up_are_not_joined(void *arg)
     struct asked a[3] = { 0 };
 
     a[1].empty = a[2].empty = INT64_MAX;
-    for (int i = 0; i < 3; i++) {
-        start(w, &a[i], i);
-        if (i == 0)
-            turn_until(w, one_inside);
-    }
-    while (batcher_waiting(w->batcher) < 2)
-        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    start_behind_one(w, a, 3);
+    queue_until(w, 2);
     gate_set(&w->gate, true);
     assert_int_equal(group_wait(&w->fibers, NULL), 0);
     assert_int_equal(atomic_load(&w->gate.runs), 3);
@@ -320,6 +389,40 @@ static int a_deadline_ends_the_wait_and_not_the_run(void *arg)
     return 0;
 }
 
+/* A busy machine may make any run long: so the claim is that it happens, not after how many. */
+static int short_runs_come_to_the_loop(void *arg)
+{
+    struct world *w = arg;
+
+    gate_set(&w->gate, true);
+    while (atomic_load(&w->gate.on_loop) == 0)
+        ask_together(w, 1);
+    assert_true(atomic_load(&w->gate.runs) > 32);
+    return 0;
+}
+
+static int where_others_wait_the_loop_runs_nothing(void *arg)
+{
+    struct world *w = arg;
+
+    gate_set(&w->gate, true);
+    for (int i = 0; i < 200; i++)
+        ask_together(w, 2);
+    assert_int_equal(atomic_load(&w->gate.on_loop), 0);
+    return 0;
+}
+
+static int one_processor_runs_all_that_is_short_on_the_loop(void *arg)
+{
+    struct world *w = arg;
+
+    gate_set(&w->gate, true);
+    while (atomic_load(&w->gate.on_loop) == 0)
+        ask_together(w, 4);
+    assert_int_equal(w->gate.rows[0], 4);
+    return 0;
+}
+
 static int a_delay_gathers_and_is_not_waited_for_by_a_full_batch(void *arg)
 {
     struct world *w = arg;
@@ -344,6 +447,7 @@ struct claim {
     struct world w;
     int (*fn)(void *w);
     int64_t delay_ms;
+    enum batcher_where here;
 };
 
 static int run_claim(void *arg)
@@ -359,6 +463,7 @@ static int run_claim(void *arg)
                                        .model = &c->w.gate,
                                        .signature = &s,
                                        .threads = 1,
+                                       .here = c->here,
                                        .rows_max = 4,
                                        .delay_ms = c->delay_ms,
                                        .waiting_max = 8 };
@@ -369,9 +474,9 @@ static int run_claim(void *arg)
     return 0;
 }
 
-static void check(int (*fn)(void *w), int64_t delay_ms)
+static void check(int (*fn)(void *w), int64_t delay_ms, enum batcher_where here)
 {
-    struct claim c = { .fn = fn, .delay_ms = delay_ms };
+    struct claim c = { .fn = fn, .delay_ms = delay_ms, .here = here };
 
     gate_init(&c.w.gate, false);
     assert_int_equal(loop_new(&c.w.loop, NULL), 0);
@@ -379,34 +484,44 @@ static void check(int (*fn)(void *w), int64_t delay_ms)
     loop_free(c.w.loop);
 }
 
-#define CLAIM(name, delay)                                                                         \
+#define CLAIM(name, delay, here)                                                                   \
     static void test_##name(void **state)                                                          \
     {                                                                                              \
         (void)state;                                                                               \
-        check(name, delay);                                                                        \
+        check(name, delay, here);                                                                  \
     }
-CLAIM(requests_that_wait_go_together, 0)
-CLAIM(a_bad_request_spoils_no_other, 0)
-CLAIM(outputs_that_are_not_rows_end_the_joining, 0)
-CLAIM(a_full_queue_refuses, 0)
-CLAIM(a_thread_without_work_makes_room_in_the_queue, 0)
-CLAIM(who_would_wait_too_long_is_refused_at_once, 0)
-CLAIM(rows_that_cannot_be_added_up_are_not_joined, 0)
-CLAIM(a_deadline_ends_the_wait_and_not_the_run, 0)
-CLAIM(a_delay_gathers_and_is_not_waited_for_by_a_full_batch, 60000)
+CLAIM(requests_that_wait_go_together, 0, BATCHER_THREADS)
+CLAIM(a_bad_request_spoils_no_other, 0, BATCHER_THREADS)
+CLAIM(signatures_are_not_joined_with_each_other, 0, BATCHER_THREADS)
+CLAIM(outputs_that_are_not_rows_end_the_joining_for_a_while, 0, BATCHER_THREADS)
+CLAIM(who_has_hung_up_is_not_run, 0, BATCHER_THREADS)
+CLAIM(a_full_queue_refuses, 0, BATCHER_THREADS)
+CLAIM(a_thread_without_work_makes_room_in_the_queue, 0, BATCHER_THREADS)
+CLAIM(who_would_wait_too_long_is_refused_at_once, 0, BATCHER_THREADS)
+CLAIM(rows_that_cannot_be_added_up_are_not_joined, 0, BATCHER_THREADS)
+CLAIM(a_deadline_ends_the_wait_and_not_the_run, 0, BATCHER_THREADS)
+CLAIM(a_delay_gathers_and_is_not_waited_for_by_a_full_batch, 60000, BATCHER_THREADS)
+CLAIM(short_runs_come_to_the_loop, 0, BATCHER_HERE_ALONE)
+CLAIM(where_others_wait_the_loop_runs_nothing, 0, BATCHER_HERE_ALONE)
+CLAIM(one_processor_runs_all_that_is_short_on_the_loop, 0, BATCHER_HERE)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_requests_that_wait_go_together),
         cmocka_unit_test(test_a_bad_request_spoils_no_other),
-        cmocka_unit_test(test_outputs_that_are_not_rows_end_the_joining),
+        cmocka_unit_test(test_signatures_are_not_joined_with_each_other),
+        cmocka_unit_test(test_outputs_that_are_not_rows_end_the_joining_for_a_while),
+        cmocka_unit_test(test_who_has_hung_up_is_not_run),
         cmocka_unit_test(test_a_full_queue_refuses),
         cmocka_unit_test(test_a_thread_without_work_makes_room_in_the_queue),
         cmocka_unit_test(test_who_would_wait_too_long_is_refused_at_once),
         cmocka_unit_test(test_rows_that_cannot_be_added_up_are_not_joined),
         cmocka_unit_test(test_a_deadline_ends_the_wait_and_not_the_run),
         cmocka_unit_test(test_a_delay_gathers_and_is_not_waited_for_by_a_full_batch),
+        cmocka_unit_test(test_short_runs_come_to_the_loop),
+        cmocka_unit_test(test_where_others_wait_the_loop_runs_nothing),
+        cmocka_unit_test(test_one_processor_runs_all_that_is_short_on_the_loop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

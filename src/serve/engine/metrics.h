@@ -27,7 +27,8 @@ struct metrics_now {
     int64_t version;
     bool ready;
     size_t waiting, running, connections;
-    uint64_t body_bytes;
+    uint64_t body_bytes, lost_lines;
+    bool joins;
 };
 
 /* Zeroed, then metrics_init(). */
@@ -35,6 +36,7 @@ struct metrics {
     struct metrics_answers *answers;
     size_t answers_n;
     struct metrics_histogram request, queue, run, rows;
+    uint64_t here;      /* runs on the loop's thread */
     uint64_t abandoned; /* runs whose request had given up */
     int64_t started;    /* seconds since 1970 */
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define SYMBOL_END "-symbol"    /* MXNet's, before ".json" */
 #define MANIFEST_MAX (32 * MIB) /* as large as one may be in a registry */
 
 void model_source_done(struct model_source *s)
@@ -18,7 +19,8 @@ void model_source_done(struct model_source *s)
     *s = (struct model_source){ 0 };
 }
 
-/* "resnet" of ".../resnet.onnx"; of ".../resnet/model.onnx" and ".../resnet/" the directory's. */
+/* "resnet" of ".../resnet.onnx" and ".../resnet-symbol.json"; of ".../resnet/model.onnx" and
+ * ".../resnet/" the directory's. */
 static char *name_of(const char *path)
 {
     AUTO_FREE char *full = realpath(path, NULL);
@@ -27,6 +29,8 @@ static char *name_of(const char *path)
 
     if (dot && dot != base)
         *dot = '\0';
+    if (base && str_ends(base, SYMBOL_END) && strlen(base) > strlen(SYMBOL_END))
+        base[strlen(base) - strlen(SYMBOL_END)] = '\0';
     if (base && strcmp(base, "model") == 0 && full) {
         AUTO_FREE char *dir = path_dir(full);
 
@@ -50,9 +54,9 @@ static int take_entry(struct model_source *s, const json_t *manifest, struct err
                       format);
         return -EOPNOTSUPP;
     }
-    if (!entry || !path_is_name(entry, strlen(entry)))
+    if (!entry || (*entry ? !path_is_name(entry, strlen(entry)) : !s->ops->directory))
         return err_set(err, -EINVAL, "the manifest in '%s' names no file", s->dir);
-    s->path = str_printf("%s/model/%s", s->dir, entry);
+    s->path = *entry ? str_printf("%s/model/%s", s->dir, entry) : path_join(s->dir, "model");
     return s->path ? 0 : err_oom(err);
 }
 

@@ -23,6 +23,7 @@ static void names_come_from_the_manifest_or_the_path(void **state)
     } rows[] = {
         { "file/cat.onnx", NULL, "cat", 1 },
         { "plain/model.onnx", NULL, "plain", 1 },
+        { "file/dog-symbol.json", NULL, "dog", 1 },
         { "reg", "{\"name\": \"resnet\", \"version\": 7}", "resnet", 7 },
         { "named", "{\"name\": \"cat\", \"format\": \"onnx\", \"entry\": \"net.onnx\"}", "cat", 1 },
         { "out", "{\"format\": \"onnx\", \"entry\": \"../model/net.onnx\"}", NULL, 0 },
@@ -36,7 +37,8 @@ static void names_come_from_the_manifest_or_the_path(void **state)
     assert_true(test_dir(dir, "ydl-source"));
     put(dir, "file/cat.onnx", "");
     put(dir, "plain/model.onnx", "");
-    for (size_t i = 2; i < COUNT_OF(rows); i++) {
+    put(dir, "file/dog-symbol.json", "{\n \"nodes\": [");
+    for (size_t i = 3; i < COUNT_OF(rows); i++) {
         const char *entry = strstr(rows[i].manifest, "entry") ? "net" : "model";
         AUTO_FREE char *model = str_printf("%s/model/%s.onnx", rows[i].open, entry);
         AUTO_FREE char *manifest = str_printf("%s/MANIFEST.json", rows[i].open);
@@ -67,7 +69,10 @@ static void a_manifest_says_which_file_is_the_model(void **state)
     } rows[] = {
         { "{\"format\": \"onnx\", \"entry\": \"r.bin\"}", "r.bin", "onnxruntime", 0 },
         { "{\"format\": \"xgboost\", \"entry\": \"trees\"}", "trees", "xgboost", 0 },
-        { "{\"format\": \"mxnet\", \"entry\": \"\"}", NULL, NULL, -EOPNOTSUPP },
+        { "{\"format\": \"mxnet\", \"entry\": \"a-symbol.json\"}", "a-symbol.json", "mxnet", 0 },
+        { "{\"format\": \"tensorflow\", \"entry\": \"\"}", "", "tensorflow", 0 },
+        { "{\"format\": \"caffe\", \"entry\": \"m\"}", NULL, NULL, -EOPNOTSUPP },
+        { "{\"format\": \"mxnet\", \"entry\": \"\"}", NULL, NULL, -EINVAL },
         { "{\"format\": \"onnx\", \"entry\": \"\"}", NULL, NULL, -EINVAL },
         { "{\"format\": \"onnx\", \"entry\": \"../../m.onnx\"}", NULL, NULL, -EINVAL },
         { "{\"format\": \"onnx\", \"entry\": \"..\"}", NULL, NULL, -EINVAL },
@@ -88,7 +93,8 @@ static void a_manifest_says_which_file_is_the_model(void **state)
         put(dir, model, "");
         assert_int_equal(model_source_open(path, &s, NULL), rows[i].result);
         if (rows[i].result == 0) {
-            AUTO_FREE char *found = str_printf("%s/model/%s", path, rows[i].file);
+            AUTO_FREE char *found =
+                str_printf(*rows[i].file ? "%s/model/%s" : "%s/model%s", path, rows[i].file);
 
             assert_string_equal(s.path, found);
             assert_string_equal(s.ops->name, rows[i].backend);

@@ -6,10 +6,13 @@
 #include "loop/work.h"
 #include "serve/engine/server_private.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <uv.h>
 
+#define STACK_MIN ((rlim_t)8 * MIB)
 #define LAST_MS 250 /* in which a connection may still ask a last request */
 
 /* ---- listening ---- */
@@ -56,21 +59,8 @@ struct loading {
 static int load_model(void *arg)
 {
     struct loading *g = arg;
-    struct server *s = g->server;
-    const struct server_options *o = s->o;
-    const struct backend_ops *ops = s->source.ops;
-    struct backend_load load = { .path = s->source.path, .device = o->device };
-    int r;
 
-    /* So many threads compute as there are processors, however many runs there are at a time: each
-     * run brings a thread of its own, and the rest are shared. */
-    load.threads = o->cpus > o->instances ? o->cpus - o->instances + 1 : 1;
-    r = o->find(o->user, ops, &s->library_path, &g->err);
-    if (r == 0)
-        r = ops->open(s->library_path, &s->library, &g->library_version, &g->err);
-    if (r == 0)
-        r = ops->load(s->library, &load, &s->model, &g->err);
-    return r < 0 ? r : ops->signature(s->model, &s->signature, &g->err);
+    return server_load_model(g->server, &g->library_version, &g->err);
 }
 
 static void load_fiber(void *arg)
@@ -82,13 +72,21 @@ static void load_fiber(void *arg)
     cond_wake_all(&g->ended);
 }
 
+int server_load_late(const struct server *s, const char *what, struct err *err)
+{
+    return err_set(err, -ETIMEDOUT, "the model '%s' %s within %lld ms (--load-timeout)",
+                   s->source.path, what, (long long)s->o->load_ms);
+}
+
 /* -ECANCELED: the thread that loads is still at it. */
 static int server_load(struct server *s, struct loading *g, struct err *err)
 {
     int r = fiber_start(s->loop, load_fiber, g, NULL, err);
 
     while (r == 0 && !g->done)
-        r = cond_wait(s->loop, &g->ended, LOOP_NEVER);
+        r = cond_wait(s->loop, &g->ended, s->load_deadline);
+    if (r == -ETIMEDOUT)
+        return server_load_late(s, "was not loaded", err);
     if (r < 0)
         return r;
     s->library_version = g->library_version;
@@ -111,20 +109,35 @@ static void server_publish(struct server *s, enum model_state state)
         .labels_n = o->labels ? o->labels->n : 0,
         .platform = s->source.ops->platform,
         .state = state,
-        .signatures = &s->signature,
-        .signatures_n = state == MODEL_AVAILABLE,
+        .signatures = s->signatures,
+        .signatures_n = state == MODEL_AVAILABLE ? s->signatures_n : 0,
         .user = s,
     };
     s->served.models = &s->served_model;
     s->served.models_n = 1;
 }
 
-static void server_on_batch(void *user, int64_t rows, int64_t ns)
+static void server_on_batch(void *user, int64_t rows, int64_t ns, bool here)
 {
     struct server *s = user;
 
+    s->metrics.here += here;
     metrics_count(&s->metrics.rows, (double)rows);
     metrics_count(&s->metrics.run, (double)ns / 1e9);
+}
+
+/* The libraries expect a usual stack. What waits for a device is no short run, however short. */
+static enum batcher_where server_where(const struct server *s)
+{
+    struct rlimit stack;
+    cpu_set_t set;
+
+    if (s->o->threads_only || !s->source.ops->computes || strcmp(s->o->device, "cpu") != 0 ||
+        getrlimit(RLIMIT_STACK, &stack) < 0 || stack.rlim_cur < STACK_MIN)
+        return BATCHER_THREADS;
+    if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) == 1)
+        return BATCHER_HERE;
+    return BATCHER_HERE_ALONE;
 }
 
 static int server_prepare(struct server *s, size_t *ret_warmed, struct err *err)
@@ -132,9 +145,10 @@ static int server_prepare(struct server *s, size_t *ret_warmed, struct err *err)
     const struct server_options *o = s->o;
     const struct batcher_options b = { .loop = s->loop,
                                        .ops = s->source.ops,
-                                       .model = s->model,
-                                       .signature = &s->signature,
-                                       .threads = o->instances,
+                                       .model = s->handles[0],
+                                       .signature = &s->signatures[0],
+                                       .threads = server_runs(s),
+                                       .here = server_where(s),
                                        .rows_max = o->rows_max,
                                        .delay_ms = o->delay_ms,
                                        .waiting_max = o->queue_max,
@@ -216,13 +230,12 @@ static void server_done(struct server *s)
     s->grpc = grpc_server_free(s->grpc);
     fiber_shield(s->loop, false);
     s->batcher = batcher_free(s->batcher);
-    if (s->source.ops)
-        s->source.ops->unload(s->model);
-    signature_done(&s->signature);
+    server_unload_model(s);
     model_source_done(&s->source);
     free(s->library_path);
     metrics_done(&s->metrics);
     access_log_close(&s->log);
+    key_set_done(&s->keys);
     free(s);
 }
 
@@ -237,6 +250,8 @@ static int server_open(struct server *s, struct loading *g, struct err *err)
 {
     int r = access_log_open(&s->log, s->o->access_log, err);
 
+    if (r == 0 && s->o->key_file)
+        r = key_set_read(s->o->key_file, &s->keys, err);
     if (r < 0 || !s->o->model)
         return r;
     r = work_run(s->loop, open_source, g);
@@ -270,6 +285,7 @@ static int server_live(struct server *s, struct loading *g, bool *ret_stuck, str
     if (r < 0)
         return r;
     if (s->o->model) {
+        s->load_deadline = loop_in(s->loop, s->o->load_ms);
         r = server_load(s, g, err);
         *ret_stuck = !g->done;
         if (r == 0)

@@ -27,19 +27,25 @@ struct server_options {
     const char *name;           /* instead of the model's own; NULL */
     int64_t version;            /* likewise; 0 */
     const struct strs *labels;  /* aliases of the version */
+    const struct strs *shapes;  /* see struct backend_load; NULL */
     const char *host;           /* numeric */
     unsigned port;              /* 0: any */
     bool late;                  /* it listens when it is ready, and not before */
     const char *device;         /* see struct backend_load */
     unsigned cpus, instances;   /* threads of the backend; runs at a time, at most as many */
+    unsigned workers;           /* processes of a handler; 0: one for each of the cpus */
+    int64_t run_ms;             /* for one run of a handler */
+    bool threads_only;          /* also short runs: see batcher.h */
     int64_t rows_max, delay_ms; /* of batches */
     size_t queue_max;           /* requests that wait */
+    int64_t load_ms;            /* for loading and warming up */
     int64_t deadline_ms;        /* of a request, from its head on */
     int64_t grace_ms;           /* for draining */
     int64_t header_ms, body_ms, idle_ms; /* of slow clients */
     uint64_t body_max;                   /* bytes of one request */
     uint64_t memory_max;                 /* of all requests and answers at a time */
     size_t connections_max;
+    const char *key_file;    /* clients must show one of its keys; NULL: none is needed */
     const struct strs *cors; /* origins that may ask, or "*" */
     const char *access_log;  /* a file; "-": standard output; NULL: none */
     const char *warmup;      /* a directory instead of the model's own warmup/; NULL */

@@ -52,7 +52,6 @@ static int drive_call(struct called *d, struct err *err)
     struct server *s = d->server;
     int64_t deadline = loop_in(s->loop, s->o->deadline_ms);
     struct view v = grpc_message(d->call);
-    struct buf *body = &d->q->body;
     enum exchange_step step;
 
     if (copy_message(d->q, &v, err) < 0) {
@@ -61,7 +60,7 @@ static int drive_call(struct called *d, struct err *err)
     }
     if (grpc_deadline(d->call) < deadline)
         deadline = grpc_deadline(d->call);
-    step = exchange_grpc(&d->x, grpc_path(d->call), body->data, body->len, &s->served);
+    step = server_read_grpc(d->q, &d->x, grpc_path(d->call));
     if (step == EXCHANGE_OTHER) {
         d->x.answer.code = EXCHANGE_UNIMPLEMENTED;
         return grpc_fail(d->call, GRPC_UNIMPLEMENTED, "there is no such method", err);
@@ -95,6 +94,14 @@ static void account_call(const struct called *d)
     access_log_write(&d->server->log, &line);
 }
 
+static bool may_call(const struct server *s, const struct grpc_call *c)
+{
+    const char *path = grpc_path(c);
+
+    return strcmp(path, OIP "ServerLive") == 0 || strcmp(path, OIP "ServerReady") == 0 ||
+           key_set_shown(&s->keys, grpc_metadata(c, "authorization"));
+}
+
 static int on_call(void *user, struct grpc_call *c, struct err *err)
 {
     struct called d = { .server = user, .call = c, .began_ns = (int64_t)uv_hrtime() };
@@ -105,8 +112,12 @@ static int on_call(void *user, struct grpc_call *c, struct err *err)
         return err_oom(err);
     server_choose_id(d.server, grpc_metadata(c, "x-request-id"), d.id);
     r = grpc_answer_header(c, "x-request-id", d.id, err);
-    if (r == 0)
+    if (r == 0 && may_call(d.server, c)) {
         r = drive_call(&d, err);
+    } else if (r == 0) {
+        d.x.answer.code = EXCHANGE_UNAUTHENTICATED;
+        r = grpc_fail(c, GRPC_UNAUTHENTICATED, SERVER_KEY_WANTED, err);
+    }
     if (r < 0) /* also that nobody waits for it any more, which is no failure of ours */
         d.x.answer.code = (enum exchange_code)grpc_status_of(r);
     account_call(&d);
@@ -130,16 +141,16 @@ int server_grpc_new(struct server *s, struct grpc_server **ret, struct err *err)
         { TFS "ModelService/GetModelStatus", on_call },
         { 0 },
     };
-    static const char *const metadata[] = { "x-request-id", NULL };
+    static const char *const metadata[] = { "x-request-id", "authorization", NULL };
     const struct server_options *o = s->o;
-    const struct grpc_options g = { .loop = s->loop,
-                                    .methods = methods,
-                                    .metadata = metadata,
-                                    .limits = { .message_max = o->body_max,
-                                                .server_held_max = o->memory_max,
-                                                .body_ms = o->body_ms,
-                                                .header_ms = o->header_ms },
-                                    .user = s };
+    const struct grpc_options g = {
+        .loop = s->loop,
+        .methods = methods,
+        .metadata = metadata,
+        .limits = { .message_max = o->body_max, .body_ms = o->body_ms, .header_ms = o->header_ms },
+        .budget = &s->memory,
+        .user = s
+    };
 
     return grpc_server_new(&g, ret, err);
 }

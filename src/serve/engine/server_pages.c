@@ -23,6 +23,8 @@ static int metrics_page(struct server *s, struct http_call *c, struct err *err)
         .running = s->batcher ? batcher_running(s->batcher) : 0,
         .connections = http_server_open(s->http),
         .body_bytes = s->memory.used,
+        .lost_lines = s->log.lost,
+        .joins = s->batcher && batcher_joins(s->batcher),
     };
     AUTO_BUF out = { .max = METRICS_MAX };
     int r = metrics_print(&s->metrics, &now, &out);

@@ -76,9 +76,10 @@ enum exchange_code server_code_of(int r)
         int errno_code;
         enum exchange_code code;
     } rows[] = {
-        { -EINVAL, EXCHANGE_INVALID },     { -EAGAIN, EXCHANGE_EXHAUSTED },
-        { -ETIMEDOUT, EXCHANGE_DEADLINE }, { -ECANCELED, EXCHANGE_UNAVAILABLE },
-        { -ENOMEM, EXCHANGE_UNAVAILABLE }, { -EOPNOTSUPP, EXCHANGE_UNIMPLEMENTED },
+        { -EINVAL, EXCHANGE_INVALID },         { -EAGAIN, EXCHANGE_EXHAUSTED },
+        { -ETIMEDOUT, EXCHANGE_DEADLINE },     { -ECANCELED, EXCHANGE_UNAVAILABLE },
+        { -ENOMEM, EXCHANGE_UNAVAILABLE },     { -EOPNOTSUPP, EXCHANGE_UNIMPLEMENTED },
+        { -ECONNABORTED, EXCHANGE_CANCELLED }, { -EHOSTDOWN, EXCHANGE_UNAVAILABLE },
     };
 
     for (size_t i = 0; i < COUNT_OF(rows); i++)
@@ -90,10 +91,10 @@ enum exchange_code server_code_of(int r)
 int server_status_of(enum exchange_code code)
 {
     static const int statuses[] = {
-        [EXCHANGE_OK] = 200,           [EXCHANGE_CANCELLED] = 499,     [EXCHANGE_INVALID] = 400,
-        [EXCHANGE_DEADLINE] = 504,     [EXCHANGE_NOT_FOUND] = 404,     [EXCHANGE_EXHAUSTED] = 429,
-        [EXCHANGE_PRECONDITION] = 400, [EXCHANGE_UNIMPLEMENTED] = 501, [EXCHANGE_INTERNAL] = 500,
-        [EXCHANGE_UNAVAILABLE] = 503,
+        [EXCHANGE_OK] = 200,           [EXCHANGE_CANCELLED] = 499,       [EXCHANGE_INVALID] = 400,
+        [EXCHANGE_DEADLINE] = 504,     [EXCHANGE_NOT_FOUND] = 404,       [EXCHANGE_EXHAUSTED] = 429,
+        [EXCHANGE_PRECONDITION] = 400, [EXCHANGE_UNIMPLEMENTED] = 501,   [EXCHANGE_INTERNAL] = 500,
+        [EXCHANGE_UNAVAILABLE] = 503,  [EXCHANGE_UNAUTHENTICATED] = 401,
     };
 
     return code < COUNT_OF(statuses) && statuses[code] ? statuses[code] : 500;
@@ -161,6 +162,7 @@ static enum exchange_step body_failed(struct turn *t, int r, const struct err *e
 static enum exchange_step server_take_body(struct turn *t)
 {
     uint64_t max = t->server->o->body_max, told = http_body_size(t->call);
+    enum exchange_step step;
     struct err err = ERR_INIT;
     ssize_t n;
 
@@ -173,8 +175,12 @@ static enum exchange_step server_take_body(struct turn *t)
         ;
     if (n > 0)
         n = -E2BIG;
-    return n < 0 ? body_failed(t, (int)n, &err)
-                 : exchange_body(&t->x, t->q->body.data, t->q->body.len);
+    if (n < 0)
+        return body_failed(t, (int)n, &err);
+    step = server_read(t->q, &t->x);
+    if (t->q->never)
+        t->status = 413; /* it is not told to come again */
+    return step;
 }
 
 void server_run_model(struct server_request *q, struct exchange *x, int64_t deadline)
@@ -183,6 +189,7 @@ void server_run_model(struct server_request *q, struct exchange *x, int64_t dead
     struct err err = ERR_INIT;
     int r;
 
+    server_request_aim(q, x);
     q->q.in = x->inputs; /* the run may need them for longer than the exchange */
     x->inputs = (struct tensors){ 0 };
     charge_tensors(q, &q->q.in);
@@ -194,7 +201,33 @@ void server_run_model(struct server_request *q, struct exchange *x, int64_t dead
     }
     metrics_count(&s->metrics.queue, (double)q->q.waited_ns / 1e9);
     charge_tensors(q, &q->q.out);
-    (void)exchange_finish(x, &q->q.out);
+    server_finish(q, x);
+}
+
+/* Who asks for a request's place in the queue, and may leave it. */
+struct watched {
+    struct server_request *q;
+    struct sock *sock;
+};
+
+/* Something to read is the next request, which is no business of this one's, or the end. */
+static void on_readable(void *user)
+{
+    const struct watched *w = user;
+    char next;
+
+    if (recv(sock_fd(w->sock), &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+        batcher_drop(w->q->server->batcher, &w->q->q);
+}
+
+void server_run_watched(struct server_request *q, struct exchange *x, int64_t deadline,
+                        struct sock *sock)
+{
+    struct watched w = { q, sock };
+
+    (void)sock_on_readable(sock, on_readable, &w);
+    server_run_model(q, x, deadline);
+    (void)sock_on_readable(sock, NULL, NULL);
 }
 
 /* ---- the answer ---- */
@@ -342,6 +375,26 @@ static int preflight(struct turn *t, struct err *err)
     return r;
 }
 
+/* Whether it lives and is ready may be asked by anybody: by what keeps watch over it. */
+static bool may_ask(const struct turn *t)
+{
+    const char *path = http_path(t->call);
+
+    return strcmp(path, "/v2/health/live") == 0 || strcmp(path, "/v2/health/ready") == 0 ||
+           key_set_shown(&t->server->keys, http_header(t->call, "Authorization"));
+}
+
+static int ask_for_key(struct turn *t, struct err *err)
+{
+    static const char text[] = "{\"error\": \"" SERVER_KEY_WANTED "\"}\n";
+    int r = http_reply_header(t->call, "WWW-Authenticate", "Bearer", err);
+
+    if (r == 0)
+        r = http_reply(t->call, 401, "application/json", text, sizeof(text) - 1, err);
+    account(t, 401);
+    return r;
+}
+
 static int drive(struct turn *t, struct err *err)
 {
     struct http_call *c = t->call;
@@ -363,7 +416,7 @@ static int drive(struct turn *t, struct err *err)
     if (step == EXCHANGE_BODY)
         step = server_take_body(t);
     if (step == EXCHANGE_RUN)
-        server_run_model(t->q, &t->x, t->deadline);
+        server_run_watched(t->q, &t->x, t->deadline, stream_sock(http_stream(c)));
     r = answer(t, err);
     account(t, t->status ? t->status : t->x.answer.status);
     return r;
@@ -378,9 +431,10 @@ int server_handle(void *user, struct http_call *c, struct err *err)
     t.deadline = loop_in(s->loop, s->o->deadline_ms);
     server_choose_id(s, http_header(c, "x-request-id"), t.id);
     r = common_headers(&t, err);
-    if (r == 0)
-        r = strcmp(http_method(c), "OPTIONS") == 0 && http_header(c, "Origin") ? preflight(&t, err)
-                                                                               : drive(&t, err);
+    if (r == 0 && strcmp(http_method(c), "OPTIONS") == 0 && http_header(c, "Origin"))
+        r = preflight(&t, err);
+    else if (r == 0)
+        r = may_ask(&t) ? drive(&t, err) : ask_for_key(&t, err);
     exchange_done(&t.x);
     if (t.q)
         (void)batch_request_unref(&t.q->q);

@@ -15,7 +15,6 @@
 #include <string.h>
 
 #define WARMUP_MAX 1000 /* files */
-#define WARMUP_MS 600000
 #define HEADER "Inference-Header-Content-Length:"
 
 struct warmup {
@@ -131,9 +130,12 @@ static int warmup_run(struct warmup *w, struct exchange *x)
 
     if (!q)
         return err_oom(&w->err);
+    server_request_aim(q, x);
     q->q.in = x->inputs;
     x->inputs = (struct tensors){ 0 };
-    r = batcher_run(s->batcher, &q->q, loop_in(s->loop, WARMUP_MS), &w->err);
+    r = batcher_run(s->batcher, &q->q, s->load_deadline, &w->err);
+    if (r == -ETIMEDOUT)
+        (void)server_load_late(s, "was not warm", &w->err);
     if (r == 0)
         (void)exchange_finish(x, &q->q.out);
     if (r < 0 && q->q.state == BATCH_RUNNING)
@@ -173,8 +175,8 @@ static int warmup_all(struct warmup *w)
     int r = work_run(s->loop, list_names, w);
 
     model.state = MODEL_AVAILABLE;
-    model.signatures = &s->signature;
-    model.signatures_n = 1;
+    model.signatures = s->signatures;
+    model.signatures_n = s->signatures_n;
     as_ready.models = &model;
     as_ready.ready = true;
     for (size_t i = 0; i < w->names.n && r == 0; i++) {

@@ -9,99 +9,58 @@
 #include "base/path.h"
 #include "serve/gateway/gateway_private.h"
 #include "serve/gateway/haproxy_log.h"
+#include "serve/key_file.h"
 
-#include <fcntl.h>
-#include <openssl/evp.h>
+#include <ctype.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#define KEYS_MAX (64 * KIB)
-#define KEY_LEAST 16
 #define PEM_MAX MIB
 
 /* ---- secrets ---- */
 
-/* A file with a secret: nobody else may read or exchange it. */
-static int apply_read_secret(const char *path, struct buf *ret, struct err *err)
+/* HAProxy compares hashes, and writes them in capitals: its file is of no use to others. */
+static int apply_hash_key(void *user, const char *key, size_t n, struct err *err)
 {
-    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat st;
+    struct buf *out = user;
+    uint8_t sum[KEY_SUM];
+    int r = key_sum(key, n, sum, err);
 
-    if (fd < 0)
-        return err_sys(err, "open '%s'", path);
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        return err_set(err, -EINVAL, "'%s' is not a file", path);
-    if ((st.st_uid != geteuid() && st.st_uid != 0) || (st.st_mode & 077)) {
-        err_set(err, -EPERM, "'%s' has a secret that others can read", path);
-        err_hint(err, "run: chmod 600 %s", path);
-        return -EPERM;
-    }
-    for (;;) {
-        uint8_t *at;
-        ssize_t n;
-
-        if (buf_room(ret, 4096, &at) < 0)
-            return err_set(err, -E2BIG, "'%s' is too large", path);
-        n = read(fd, at, 4096);
-        if (n < 0)
-            return err_sys(err, "read '%s'", path);
-        if (n == 0)
-            return 0;
-        ret->len += (size_t)n;
-    }
-}
-
-/* HAProxy compares hashes: what it searches takes no longer for a key that is nearly right, and its
- * file is of no use to others. It writes them in capitals. */
-static int apply_hash_key(const char *key, size_t n, struct buf *out, struct err *err)
-{
-    unsigned char sum[EVP_MAX_MD_SIZE];
-    unsigned len = 0;
-    int r = 0;
-
-    if (EVP_Digest(key, n, sum, &len, EVP_sha256(), NULL) != 1)
-        return err_oom(err);
-    for (unsigned i = 0; i < len && r == 0; i++)
+    for (unsigned i = 0; i < KEY_SUM && r == 0; i++)
         r = buf_printf(out, "%02X", sum[i]);
     if (r == 0)
         r = buf_add_str(out, "\n");
     return r < 0 ? err_oom(err) : 0;
 }
 
-/* One key on a line; empty lines and those with a # at the beginning do not count. */
-static int apply_keys(const char *path, struct buf *out, struct err *err)
+/* The first of the file is shown to replicas, which may accept several. It stands in HAProxy's
+ * configuration as it is. */
+static int apply_replica_key(void *user, const char *key, size_t n, struct err *err)
 {
-    struct buf text = { .max = KEYS_MAX };
-    int r = apply_read_secret(path, &text, err);
-    const char *at = r == 0 ? buf_text(&text) : NULL;
-    size_t keys = 0;
+    struct buf *out = user;
 
-    while (r == 0 && at && *at) {
-        size_t n = strcspn(at, "\r\n");
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum((unsigned char)key[i]) && !strchr("-._~+/=", key[i]))
+            return err_set(err, -EINVAL, "a key for replicas has letters, digits and -._~+/= only");
+    if (out->len > 0)
+        return 0;
+    return buf_add(out, key, n) < 0 || !buf_text(out) ? err_oom(err) : 0; /* with its NUL */
+}
 
-        if (n > 0 && *at != '#') {
-            keys++;
-            r = n < KEY_LEAST ? err_set(err, -EINVAL, "'%s': a key has at least %d characters",
-                                        path, KEY_LEAST)
-                              : apply_hash_key(at, n, out, err);
-        }
-        at += n + (at[n] != '\0');
-    }
-    if (r == 0 && keys == 0)
-        r = err_set(err, -EINVAL, "'%s' has no key in it", path);
-    buf_wipe(&text);
-    return r;
+static int apply_hash_buf(const struct buf *b, struct buf *out, struct err *err)
+{
+    return apply_hash_key(out, (const char *)b->data, b->len, err);
 }
 
 static int apply_tls(const struct gateway_spec *s, struct buf *out, struct err *err)
 {
     int r = s->private_key ? path_read(s->certificate, out, err)
-                           : apply_read_secret(s->certificate, out, err);
+                           : secret_read(s->certificate, out, err);
 
     if (r == 0 && buf_add_str(out, "\n") < 0)
         r = err_set(err, -E2BIG, "'%s' is too large", s->certificate);
-    return r < 0 || !s->private_key ? r : apply_read_secret(s->private_key, out, err);
+    return r < 0 || !s->private_key ? r : secret_read(s->private_key, out, err);
 }
 
 /* The files that the spec names are read once for each spec: HAProxy can be started again when they
@@ -111,10 +70,13 @@ static int apply_secrets_read(const struct gateway_spec *s, struct gateway_secre
 {
     int r = 0;
 
-    buf_init(&ret->keys, 4 * KEYS_MAX);
+    buf_init(&ret->keys, 4 * KEY_FILE_BYTES);
+    buf_init(&ret->replica_key, KEY_FILE_BYTES);
     buf_init(&ret->tls, PEM_MAX);
     if (s->key_file)
-        r = apply_keys(s->key_file, &ret->keys, err);
+        r = key_file_each(s->key_file, apply_hash_key, &ret->keys, err);
+    if (r == 0 && s->replica_key_file)
+        r = key_file_each(s->replica_key_file, apply_replica_key, &ret->replica_key, err);
     if (r == 0 && s->certificate)
         r = apply_tls(s, &ret->tls, err);
     return r;
@@ -123,6 +85,7 @@ static int apply_secrets_read(const struct gateway_spec *s, struct gateway_secre
 void gateway_secrets_done(struct gateway_secrets *s)
 {
     buf_wipe(&s->keys);
+    buf_wipe(&s->replica_key);
     buf_wipe(&s->tls);
 }
 
@@ -211,7 +174,7 @@ static bool apply_none_up(void *user, const char *backend, const char *address)
 static int apply_write(const struct haproxy_conf *c, const struct gateway_route *routes,
                        const struct gateway_secrets *secrets, struct err *err)
 {
-    AUTO_BUF text = { .max = HAPROXY_CONF_MAX };
+    struct buf text = { .max = HAPROXY_CONF_MAX };
     int r = haproxy_conf_write(c, &text, err);
 
     if (r == 0)
@@ -224,7 +187,10 @@ static int apply_write(const struct haproxy_conf *c, const struct gateway_route 
         r = apply_file(c->dir, "keys", &secrets->keys, err);
     if (r == 0 && c->tls)
         r = apply_file(c->dir, "tls.pem", &secrets->tls, err);
-    return r < 0 ? r : apply_file(c->dir, "haproxy.cfg", &text, err);
+    if (r == 0)
+        r = apply_file(c->dir, "haproxy.cfg", &text, err);
+    buf_wipe(&text); /* the key for replicas is in it */
+    return r;
 }
 
 /* ---- processes ---- */
@@ -269,18 +235,28 @@ static int apply_launch(struct gateway *g, const struct haproxy_conf *c,
     return r < 0 ? r : haproxy_start(&o, &ret->haproxy, err);
 }
 
+static unsigned apply_processors(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof(set), &set) < 0 ? 2 : (unsigned)CPU_COUNT(&set);
+}
+
 int gateway_launch(struct gateway *g, const struct gateway_spec *spec,
                    const struct gateway_route *routes, const struct gateway_secrets *secrets,
                    struct gateway_process *ret, struct err *err)
 {
     AUTO_FREE char *socket = NULL;
-    struct haproxy_conf c = { .spec = spec, .up = apply_is_up, .user = g };
+    struct haproxy_conf c = {
+        .spec = spec, .processors = apply_processors(), .up = apply_is_up, .user = g
+    };
     int r;
 
     *ret = (struct gateway_process){ .dir = str_printf("%s/g%u", g->o.dir, ++g->generation) };
     socket = ret->dir ? path_join(ret->dir, "api.sock") : NULL;
     c.dir = ret->dir;
     c.socket = socket;
+    c.replica_key = secrets->replica_key.len > 0 ? (const char *)secrets->replica_key.data : NULL;
     c.keys = secrets->keys.len > 0;
     c.tls = secrets->tls.len > 0;
     r = socket ? apply_launch(g, &c, routes, secrets, ret, err) : err_oom(err);
@@ -293,14 +269,19 @@ int gateway_launch(struct gateway *g, const struct gateway_spec *spec,
 static int apply_core(const struct gateway_spec *spec, const struct gateway_secrets *secrets,
                       struct buf *out, struct err *err)
 {
-    struct haproxy_conf c = { .spec = spec, .dir = "/", .socket = "/", .up = apply_none_up };
+    struct haproxy_conf c = { .spec = spec,
+                              .dir = "/",
+                              .socket = "/",
+                              .processors = apply_processors(),
+                              .up = apply_none_up };
     int r;
 
     c.keys = secrets->keys.len > 0;
     c.tls = secrets->tls.len > 0;
     r = haproxy_conf_write(&c, out, err);
     if (r == 0 && (buf_add(out, secrets->keys.data, secrets->keys.len) < 0 ||
-                   apply_hash_key((const char *)secrets->tls.data, secrets->tls.len, out, err) < 0))
+                   apply_hash_buf(&secrets->replica_key, out, err) < 0 ||
+                   apply_hash_buf(&secrets->tls, out, err) < 0))
         r = err_oom(err);
     return r;
 }

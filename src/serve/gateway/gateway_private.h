@@ -45,7 +45,8 @@ struct gateway_route {
 /* What is in the files that a spec names. */
 struct gateway_secrets {
     struct buf keys; /* hashes, as HAProxy reads them */
-    struct buf tls;  /* certificate and private key */
+    struct buf replica_key;
+    struct buf tls; /* certificate and private key */
 };
 
 struct gateway {

@@ -152,7 +152,13 @@ static void routes_roll(struct gateway *g, struct gateway_route *t, const struct
 
     if (rollout_over(&t->rollout))
         return;
+    if (up)
+        t->lost_since = 0;
+    else if (t->lost_since == 0)
+        t->lost_since = now;
     if (t->rollout.state == ROLLOUT_WARMING) {
+        if (!up && now - t->lost_since >= m->watch.ready_ms)
+            routes_event(g, t, ROLLOUT_LOST, "no replica of it was ready within ready_time");
         if (!up)
             return;
         routes_remember(g, t, haproxy_backend(old_version, m, m->serve));
@@ -160,10 +166,6 @@ static void routes_roll(struct gateway *g, struct gateway_route *t, const struct
         routes_event(g, t, ROLLOUT_READY, "a replica is ready");
         return;
     }
-    if (up)
-        t->lost_since = 0;
-    else if (t->lost_since == 0)
-        t->lost_since = now;
     if (!up && now - t->lost_since >= LOST_MS)
         routes_event(g, t, ROLLOUT_LOST, "it has no replica that is ready any more");
     else

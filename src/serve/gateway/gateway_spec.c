@@ -108,6 +108,7 @@ static const struct spec_key watch_keys[] = {
     { "requests",  SPEC_COUNT,   MODEL(watch.requests),  false, 1, 1e9, NULL },
     { "errors",    SPEC_PERCENT, MODEL(watch.errors),    false, 0, 100, NULL },
     { "slower",    SPEC_PERCENT, MODEL(watch.slower),    false, 1, 1000, NULL },
+    { "ready_time", SPEC_TIME,   MODEL(watch.ready_ms),  false, 100, 7 * 86400e3, NULL },
     { "automatic", SPEC_FLAG,    MODEL(watch.automatic), false, 0, 0, NULL },
     { 0 },
 };
@@ -176,7 +177,11 @@ static int spec_models(void *object, const json_t *v, const char *where, struct 
     static const struct gateway_model usual = {
         .retry = true,
         .queue = 1024,
-        .watch = { .requests = 200, .errors = 100, .slower = 200, .automatic = true },
+        .watch = { .requests = 200,
+                   .errors = 100,
+                   .slower = 200,
+                   .ready_ms = 600000,
+                   .automatic = true },
     };
     struct gateway_spec *s = object;
     char here[SPEC_WHERE];
@@ -220,6 +225,7 @@ static int spec_tls(void *object, const json_t *v, const char *where, struct err
 static const struct spec_key spec_keys[] = {
     { "listen",      SPEC_OTHER, SPEC(host),        true,  0, 0, spec_listen },
     { "key_file",    SPEC_PATH,  SPEC(key_file),    false, 0, 0, NULL },
+    { "replica_key_file", SPEC_PATH, SPEC(replica_key_file), false, 0, 0, NULL },
     { "tls",         SPEC_OTHER, SPEC(certificate), false, 0, 0, spec_tls },
     { "body_max",    SPEC_SIZE,  SPEC(body_max),    false, 1024, 1e15, NULL },
     { "timeout",     SPEC_TIME,  SPEC(timeout_ms),  false, 100, 86400e3, NULL },
@@ -246,7 +252,6 @@ int gateway_spec_parse(const char *what, const void *p, size_t n, struct gateway
     s->timeout_ms = s->drain_ms = 60000;
     s->queue_ms = 1000;
     s->connections = 1024;
-    s->threads = 2;
     (void)str_clean(where, sizeof(where), what);
     r = n > GATEWAY_SPEC_BYTES ? err_set(err, -E2BIG, "%s is too large", where)
                                : json_parse(where, p, n, &v, err);
@@ -276,6 +281,7 @@ struct gateway_spec *gateway_spec_free(struct gateway_spec *s)
     if (s) {
         free(s->models);
         free(s->key_file);
+        free(s->replica_key_file);
         free(s->certificate);
         free(s->private_key);
     }

@@ -41,6 +41,7 @@ struct gateway_watch {
     unsigned requests; /* that the new version must have answered before it is judged */
     unsigned errors;   /* hundredths of a percent that may fail */
     unsigned slower;   /* hundredths: its p99 may be as many times that of the old one */
+    int64_t ready_ms;  /* for a replica of the new version to be ready */
     bool automatic;    /* go on, or return, without being asked */
 };
 
@@ -62,10 +63,12 @@ struct gateway_spec {
     char host[GATEWAY_ADDRESS];      /* numeric */
     unsigned port;                   /* 0: any that is free */
     char *key_file;                  /* NULL: no key is needed */
+    char *replica_key_file;          /* what replicas are shown; NULL: nothing */
     char *certificate, *private_key; /* PEM files; NULL: no TLS */
     uint64_t body_max;
     int64_t timeout_ms, queue_ms, drain_ms;
-    unsigned connections, threads;
+    unsigned connections;
+    unsigned threads; /* 0: as many as there are processors, two at most */
     struct gateway_model *models;
     size_t n;
 };

@@ -28,13 +28,16 @@ const char *haproxy_backend(char out[HAPROXY_BACKEND], const struct gateway_mode
     return out;
 }
 
+/* A server that is added at run time does not get the default of pool-max-conn: without it, it
+ * keeps no connection for the next request. */
 int haproxy_server_words(struct buf *out, const struct gateway_model *m, unsigned weight)
 {
-    int r = buf_printf(out,
-                       "check inter 500ms fastinter 100ms downinter 100ms rise 1 fall 2 "
-                       "observe layer4 error-limit 1 on-error mark-down pool-purge-delay 1s "
-                       "weight %u",
-                       weight);
+    int r = buf_printf(
+        out,
+        "check inter 500ms fastinter 100ms downinter 100ms rise 1 fall 2 "
+        "observe layer4 error-limit 1 on-error mark-down pool-purge-delay 1s pool-max-conn -1 "
+        "weight %u",
+        weight);
 
     if (r == 0 && m->in_flight)
         r = buf_printf(out, " maxconn %u", m->in_flight);
@@ -55,8 +58,11 @@ static int conf_global(const struct haproxy_conf *c, struct buf *out)
                        "    stats timeout 10s\n"
                        "    log stdout format raw local0 info\n"
                        "    ssl-default-bind-options ssl-min-ver TLSv1.2\n",
-                       s->connections, s->threads, HAPROXY_BUFFER,
-                       (long long)(s->drain_ms > 0 ? s->drain_ms : 1), c->socket);
+                       s->connections,
+                       s->threads          ? s->threads
+                       : c->processors > 1 ? 2
+                                           : 1,
+                       HAPROXY_BUFFER, (long long)(s->drain_ms > 0 ? s->drain_ms : 1), c->socket);
 
     if (r == 0)
         r = buf_printf(out,
@@ -70,8 +76,7 @@ static int conf_global(const struct haproxy_conf *c, struct buf *out)
                        "    timeout http-request 10s\n"
                        "    timeout http-keep-alive 60s\n"
                        "    option abortonclose\n"
-                       "    option idle-close-on-response\n"
-                       "    http-reuse always\n",
+                       "    option idle-close-on-response\n",
                        (long long)s->timeout_ms, (long long)s->timeout_ms, (long long)s->queue_ms);
     for (unsigned i = 0; r == 0; i++) {
         struct haproxy_error e;
@@ -94,6 +99,15 @@ static int conf_ids(struct buf *out)
                             "    http-request set-header X-Forwarded-For %[src]\n"
                             "    http-response set-var(txn.answered) date(0,us)\n"
                             "    http-after-response set-header X-Request-Id %[var(txn.id)]\n");
+}
+
+/* In place of whatever a client says. */
+static int conf_replica_key(const struct haproxy_conf *c, struct buf *out)
+{
+    return c->replica_key
+               ? buf_printf(out, "    http-request set-header Authorization \"Bearer %s\"\n",
+                            c->replica_key)
+               : 0;
 }
 
 static int conf_key(const struct haproxy_conf *c, struct buf *out)
@@ -165,12 +179,17 @@ static int conf_frontend(const struct haproxy_conf *c, struct buf *out)
     if (r == 0)
         r = conf_key(c, out);
     if (r == 0)
+        r = conf_replica_key(c, out);
+    if (r == 0)
         r = buf_printf(out, "    http-request deny deny_status 413 if { req.body_size gt %llu }\n",
                        (unsigned long long)c->spec->body_max);
     return r < 0 ? r : conf_routes(c, out);
 }
 
-/* A process that stops counts no servers as usable, and uses them for what it still answers. */
+/* A replica may end a kept connection just when the next request is sent on it: so connections are
+ * kept only where a request may be sent again.
+ *
+ * A process that stops counts no servers as usable, and uses them for what it still answers. */
 static int conf_backend(const struct haproxy_conf *c, const struct gateway_model *m,
                         const struct gateway_version *v, struct buf *out)
 {
@@ -186,13 +205,15 @@ static int conf_backend(const struct haproxy_conf *c, const struct gateway_model
                    "    http-check expect status 200\n"
                    "    option redispatch 1\n"
                    "    retries 3\n"
+                   "    http-reuse %s\n"
                    "    retry-on conn-failure%s\n"
                    "    http-request return status 503 content-type application/json "
                    "hdr Retry-After 1 string \"{\\\"error\\\": \\\"No replica of %s, version "
                    "%lld, is ready.\\\"}\\n\" if { nbsrv eq 0 } !{ stopping }\n"
                    "    http-request deny deny_status 503 if { queue(%s) ge %u }\n",
-                   name, m->health, m->retry ? " empty-response 503" : "", m->name,
-                   (long long)v->number, name, m->queue);
+                   name, m->health, m->retry ? "always" : "never",
+                   m->retry ? " empty-response 503" : "", m->name, (long long)v->number, name,
+                   m->queue);
     for (size_t i = 0; r == 0 && i < v->n; i++) {
         const struct gateway_replica *x = &v->replicas[i];
 

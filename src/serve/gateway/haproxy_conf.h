@@ -20,8 +20,10 @@ struct haproxy_conf {
     const struct gateway_spec *spec;
     const char *dir;    /* absolute; no blanks: haproxy_conf_dir_fits() */
     const char *socket; /* of the run-time API */
-    bool keys;          /* DIR/keys has the hashes of the keys that are accepted */
-    bool tls;           /* DIR/tls.pem has certificate and key */
+    unsigned processors;
+    const char *replica_key; /* shown to replicas; NULL: none */
+    bool keys;               /* DIR/keys has the hashes of the keys that are accepted */
+    bool tls;                /* DIR/tls.pem has certificate and key */
     /* Is it in service now? Then the new process starts with it; others are added at run time,
      * where they get no request before they are ready. */
     bool (*up)(void *user, const char *backend, const char *address);

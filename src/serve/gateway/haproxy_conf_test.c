@@ -59,6 +59,22 @@ static void a_key_is_looked_up_as_a_hash_in_a_file(void **state)
                                                  "/run/g/keys\n"));
 }
 
+/* pool-max-conn has a default that servers which are added at run time do not get. */
+static void connections_to_replicas_are_kept_where_a_request_may_be_sent_again(void **state)
+{
+    AUTO_BUF out = { .max = HAPROXY_CONF_MAX };
+    struct haproxy_conf c = { .dir = "/run/g", .socket = "/run/g/1.sock", .processors = 1 };
+    struct gateway_model m = { .retry = true };
+    AUTO_BUF words = { .max = KIB };
+    const char *conf = written(&c, &out);
+
+    (void)state;
+    assert_non_null(strstr(conf, "    http-reuse always\n"));
+    assert_non_null(strstr(conf, "    nbthread 1\n"));
+    assert_int_equal(haproxy_server_words(&words, &m, 1), 0);
+    assert_non_null(strstr(buf_text(&words), "pool-max-conn -1"));
+}
+
 static void a_directory_with_a_blank_is_refused(void **state)
 {
     AUTO_BUF out = { .max = HAPROXY_CONF_MAX };
@@ -92,6 +108,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_is_in_service_is_in_it),
         cmocka_unit_test(a_key_is_looked_up_as_a_hash_in_a_file),
+        cmocka_unit_test(connections_to_replicas_are_kept_where_a_request_may_be_sent_again),
         cmocka_unit_test(a_directory_with_a_blank_is_refused),
         cmocka_unit_test(every_answer_of_its_own_has_its_length),
     };

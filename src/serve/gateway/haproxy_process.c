@@ -5,7 +5,9 @@
  *        └──────────────────── reads ◄──────────────────────────── 1, 2: a pipe
  *
  * A pipe loses nothing while there is room, and HAProxy never waits for it: what does not fit is
- * dropped by HAProxy and missing in the counts, and no request is slower for it. */
+ * dropped by HAProxy and missing in the counts, and no request is slower for it. While requests
+ * come we read now and then, not at each line: waking us would take a processor from the next
+ * request. */
 #include "serve/gateway/haproxy_process.h"
 #include "base/buf.h"
 #include "base/str.h"
@@ -25,6 +27,7 @@
 #define LINE_MAX_BYTES ((size_t)4096)
 #define STOP_MS 2000 /* until it says that it accepts no more */
 #define LOOK_MS 5    /* until the run-time API is asked again */
+#define GATHER_MS 25 /* in which lines of its log come together */
 
 struct haproxy {
     struct haproxy_options o;
@@ -40,7 +43,8 @@ struct haproxy {
 
 /* ---- what it prints ---- */
 
-static void process_line(struct haproxy *h, const char *line, size_t n)
+/* True: it was one of the log. */
+static bool process_line(struct haproxy *h, const char *line, size_t n)
 {
     char clean[sizeof(h->last)];
     AUTO_FREE char *text = NULL;
@@ -49,7 +53,7 @@ static void process_line(struct haproxy *h, const char *line, size_t n)
     h->o.on_line(h->o.user, line, n);
     if (n >= strlen(HAPROXY_LOG_MARK) &&
         memcmp(line, HAPROXY_LOG_MARK, strlen(HAPROXY_LOG_MARK)) == 0)
-        return;
+        return true;
     text = strndup(line, n);
     if (text && strstr(text, "Proxy gateway stopped")) {
         h->is_stopped = true;
@@ -57,26 +61,30 @@ static void process_line(struct haproxy *h, const char *line, size_t n)
     }
     alert = text && str_starts(text, "[ALERT]");
     if (!text || (h->alerted && !alert) || strstr(text, "Fatal errors found"))
-        return;
+        return false;
     (void)str_clean(clean, sizeof(clean), text);
     memcpy(h->last, clean, sizeof(h->last));
     h->alerted = alert;
+    return false;
 }
 
-static void process_lines(struct haproxy *h, struct buf *b)
+/* True: lines of the log were among them. */
+static bool process_lines(struct haproxy *h, struct buf *b)
 {
+    bool requests = false;
     size_t at = 0;
     const uint8_t *end;
 
     while (at < b->len && (end = memchr(b->data + at, '\n', b->len - at))) {
         size_t n = (size_t)(end - (b->data + at));
 
-        process_line(h, (const char *)b->data + at, n);
+        requests |= process_line(h, (const char *)b->data + at, n);
         at += n + 1;
     }
     buf_eat(b, at);
     if (b->len == b->max)
         buf_reset(b); /* a line that long is none of ours */
+    return requests;
 }
 
 static void process_read(void *arg)
@@ -94,7 +102,8 @@ static void process_read(void *arg)
         if (n <= 0)
             break;
         b.len += (size_t)n;
-        process_lines(h, &b);
+        if (process_lines(h, &b) && (size_t)n < room)
+            (void)fiber_sleep(h->o.loop, GATHER_MS);
     }
     h->reader = NULL;
     cond_wake_all(&h->read_to_end);

@@ -3,6 +3,7 @@
 #include "serve/protocol/exchange.h"
 #include "base/array.h"
 #include "base/str.h"
+#include "serve/protocol/json_values.h"
 #include "serve/protocol/protocol.h"
 
 #include <stdio.h>
@@ -220,9 +221,12 @@ enum exchange_step exchange_begin(struct exchange *x, const struct exchange_requ
     return begin(x, q, &err);
 }
 
-/* The inputs in the order of the signature: each is there exactly once. */
+/* The inputs in the order of the signature: each is there exactly once. Those of a dynamic one stay
+ * as they came. */
 static void order_inputs(struct exchange *x)
 {
+    if (x->signature->dynamic)
+        return;
     for (size_t i = 0; i < x->inputs.n; i++) {
         size_t at = i;
 
@@ -235,6 +239,13 @@ static void order_inputs(struct exchange *x)
             x->inputs.v[at] = t;
         }
     }
+}
+
+uint64_t exchange_body_cost(const struct exchange *x, const void *p, size_t n)
+{
+    bool binary = x->json_length >= 0 && (uint64_t)x->json_length < n;
+
+    return json_doc_cost(p, binary ? (size_t)x->json_length : n);
 }
 
 enum exchange_step exchange_body(struct exchange *x, const void *p, size_t n)
@@ -257,14 +268,37 @@ enum exchange_step exchange_body(struct exchange *x, const void *p, size_t n)
     return EXCHANGE_RUN;
 }
 
+/* The outputs of a dynamic signature are those that the model has just given. */
+static int learn_outputs(struct exchange *x, const struct tensors *outputs, struct err *err)
+{
+    int r = 0;
+
+    signature_done(&x->own);
+    x->own.dynamic = true;
+    for (size_t i = 0; i < outputs->n && r == 0; i++) {
+        const struct tensor *t = &outputs->v[i];
+
+        r = signature_add(&x->own.outputs, t->name, NULL, t->type, t->dims, t->rank, err);
+        if (r == -EINVAL)
+            r = exchange_err(err, EXCHANGE_INTERNAL, "the model's output: %.200s", err->text);
+    }
+    for (size_t i = 0; i < x->wanted_n && r == 0; i++)
+        if (!tensors_find(outputs, x->wanted[i].name))
+            r = exchange_err(err, EXCHANGE_INVALID, "there is no output '%.120s'",
+                             x->wanted[i].name);
+    x->signature = &x->own;
+    return r;
+}
+
 enum exchange_step exchange_finish(struct exchange *x, const struct tensors *outputs)
 {
     const struct operation *op = operation_of(x);
     struct err err = ERR_INIT;
-    int r;
+    int r = x->signature->dynamic ? learn_outputs(x, outputs, &err) : 0;
 
     x->answer.type = x->protocol->type;
-    r = op->finish(x, outputs, &err);
+    if (r == 0)
+        r = op->finish(x, outputs, &err);
     if (r == -E2BIG && !err.text[0])
         r = exchange_err(&err, EXCHANGE_INTERNAL, "the answer is larger than %zu bytes",
                          x->answer.body.max);
@@ -275,6 +309,7 @@ void exchange_done(struct exchange *x)
 {
     drop_request(x);
     buf_done(&x->answer.body);
+    signature_done(&x->own);
     free(x->name);
     free(x->label);
     *x = (struct exchange){ 0 };

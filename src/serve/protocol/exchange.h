@@ -93,8 +93,8 @@ struct served {
     size_t answer_max; /* most bytes of an answer; 0: EXCHANGE_ANSWER_MAX */
 };
 #define EXCHANGE_ANSWER_MAX (256 * MIB)
-/* Most bytes of JSON in a body; reading them takes up to 16 times as much memory. Binary tensors
- * are limited by the server only. */
+/* Most bytes of JSON in a body; reading them takes up to 16 times as much memory, which is what
+ * exchange_body_cost() tells. Binary tensors are limited by the server only. */
 #define EXCHANGE_JSON_MAX (64 * MIB)
 
 /* What is asked for. */
@@ -153,8 +153,10 @@ struct exchange {
     const struct served *served;
     const struct served_model *model; /* found by name and version or label; NULL: none asked for */
     const struct signature *signature; /* the one to run; for EXCHANGE_RUN */
-    struct tensors inputs;             /* checked against it, all there, in its order */
-    struct exchange_wanted *wanted;    /* outputs to compute; none: all. Names exist. */
+    struct signature
+        own; /* what a dynamic one is for this request; `signature` points to it then */
+    struct tensors inputs;          /* checked against it, all there, in its order */
+    struct exchange_wanted *wanted; /* outputs to compute; none: all. Names exist. */
     size_t wanted_n;
     struct exchange_answer answer;
 
@@ -171,6 +173,9 @@ struct exchange {
 
 enum exchange_step exchange_begin(struct exchange *x, const struct exchange_request *q,
                                   const struct served *s);
+/* Bytes of memory, at most, that exchange_body() takes while it reads: not what it keeps. It looks
+ * at all of the JSON. */
+uint64_t exchange_body_cost(const struct exchange *x, const void *p, size_t n);
 /* `p` is borrowed as told above. */
 enum exchange_step exchange_body(struct exchange *x, const void *p, size_t n);
 /* Outputs of the model by name, in any order; what the request does not want may be among them, and

@@ -138,7 +138,7 @@ static int read_request(struct exchange *x, const Inference__ModelInferRequest *
     x->signature = model_signature(x->model, NULL);
     if (!x->signature)
         return exchange_err(err, EXCHANGE_INTERNAL, "model '%s' has no signature", x->name);
-    if (q->n_inputs > x->signature->inputs.n)
+    if (!x->signature->dynamic && q->n_inputs > x->signature->inputs.n)
         return exchange_err(err, EXCHANGE_INVALID,
                             "expected %zu inputs but got %zu inputs for model '%s'",
                             x->signature->inputs.n, q->n_inputs, x->name);

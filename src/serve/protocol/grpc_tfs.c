@@ -139,7 +139,7 @@ static int read_filter(struct exchange *x, const char *name, struct err *err)
     char names[200];
     size_t at = 0;
 
-    if (signature_find(&x->signature->outputs, name, NULL))
+    if (x->signature->dynamic || signature_find(&x->signature->outputs, name, NULL))
         return grpc_want(x, name, err);
     names[0] = '\0';
     for (size_t i = 0; i < x->signature->outputs.n && at < sizeof(names); i++)
@@ -164,7 +164,7 @@ static int read_request(struct exchange *x, const Tfs__PredictRequest *q, struct
         return exchange_err(err, EXCHANGE_PRECONDITION,
                             "Serving signature key \"%.200s\" not found.",
                             name ? name : SIGNATURE_DEFAULT);
-    if (q->n_inputs > x->signature->inputs.n)
+    if (!x->signature->dynamic && q->n_inputs > x->signature->inputs.n)
         return exchange_err(err, EXCHANGE_INVALID, "input size does not match signature: %zu!=%zu",
                             q->n_inputs, x->signature->inputs.n);
     for (size_t i = 0; i < q->n_inputs && r == 0; i++) {

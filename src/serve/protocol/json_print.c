@@ -189,12 +189,27 @@ int json_values_print(struct buf *out, struct json_source *s, size_t dim)
     return r < 0 ? r : buf_add_str(out, "]");
 }
 
+/* What stands in JSON as it is: most names. */
+static bool is_plain(const char *s)
+{
+    for (; *s; s++)
+        if (*s < 0x20 || *s > 0x7e || *s == '"' || *s == '\\')
+            return false;
+    return true;
+}
+
 int json_text_print(struct buf *out, const char *s)
 {
     AUTO_BUF clean = { .max = SIZE_MAX / 2 };
     yyjson_val v = { 0 };
     int r;
 
+    if (is_plain(s)) {
+        r = buf_add_u8(out, '"');
+        if (r == 0)
+            r = buf_add_str(out, s);
+        return r < 0 ? r : buf_add_u8(out, '"');
+    }
     unsafe_yyjson_set_str(&v, s);
     r = print_value(out, &v);
     if (r != -EILSEQ)

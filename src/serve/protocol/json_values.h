@@ -15,6 +15,9 @@ struct json_trouble {
     const char *text; /* static */
     size_t at;
 };
+/* Bytes that reading takes at most: by the number of values that there can be, which is far smaller
+ * for numbers of many digits than for digits alone. */
+uint64_t json_doc_cost(const void *p, size_t n);
 int json_doc_read(const void *p, size_t n, bool stop, yyjson_doc **ret, struct json_trouble *why);
 
 static inline void auto_json_doc_(yyjson_doc **d)

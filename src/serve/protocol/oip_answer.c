@@ -21,8 +21,12 @@ static bool is_binary(const struct exchange *x, const char *name)
 /* "key":"text", behind what there is. */
 static int print_member(struct buf *out, const char *key, const char *text)
 {
-    int r = buf_printf(out, "\"%s\":", key);
+    int r = buf_add_str(out, "\"");
 
+    if (r == 0)
+        r = buf_add_str(out, key);
+    if (r == 0)
+        r = buf_add_str(out, "\":");
     return r < 0 ? r : json_text_print(out, text);
 }
 
@@ -32,7 +36,11 @@ static int print_shape(struct buf *out, const struct tensor *t)
 
     for (size_t i = 0; i < t->rank && r == 0; i++)
         r = buf_printf(out, "%s%lld", i > 0 ? "," : "", (long long)t->dims[i]);
-    return r < 0 ? r : buf_printf(out, "],\"datatype\":\"%s\"", tensor_type_oip(t->type));
+    if (r == 0)
+        r = buf_add_str(out, "],\"datatype\":\"");
+    if (r == 0)
+        r = buf_add_str(out, tensor_type_oip(t->type));
+    return r < 0 ? r : buf_add_str(out, "\"");
 }
 
 static int print_data(struct buf *out, const struct tensor *t, struct err *err)

@@ -282,7 +282,7 @@ static int read_inputs(struct exchange *x, yyjson_val *list, const struct source
 
     if (!yyjson_is_arr(list))
         return exchange_err(err, EXCHANGE_INVALID, "Unable to parse 'inputs'");
-    if (yyjson_arr_size(list) > x->signature->inputs.n)
+    if (!x->signature->dynamic && yyjson_arr_size(list) > x->signature->inputs.n)
         return exchange_err(err, EXCHANGE_INVALID,
                             "expected %zu inputs but got %zu inputs for model '%s'",
                             x->signature->inputs.n, yyjson_arr_size(list), x->name);

@@ -443,6 +443,27 @@ static void an_answer_past_its_ceiling_is_an_error(void **state)
     test_server_done(&s);
 }
 
+static void a_model_without_a_signature_takes_any_tensors(void **state)
+{
+    static const struct signature dynamic = { .dynamic = true };
+    static const char twice[] = "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"INT8\","
+                                "\"data\":[7]},{\"name\":\"x\",\"shape\":[1],\"datatype\":"
+                                "\"INT8\",\"data\":[7]}]}";
+    const struct exchange_request q = { .method = "POST", .target = ECHO };
+    static const char body[] = ONE("[2]", "INT8", "[7,8]");
+    AUTO_EXCHANGE x = { 0 }, y = { 0 };
+    struct test_server s;
+
+    (void)state;
+    assert_true(test_server_init(&s));
+    s.models[3].signatures = &dynamic;
+    assert_int_equal(test_ask(&s, &x, &q, body, strlen(body)), EXCHANGE_DONE);
+    assert_non_null(strstr(buf_text(&x.answer.body), "\"datatype\":\"INT8\",\"data\":[7,8]"));
+    assert_int_equal(test_ask(&s, &y, &q, twice, strlen(twice)), EXCHANGE_DONE);
+    assert_string_equal(buf_text(&y.answer.body), "{\"error\":\"input 'x' is there twice\"}");
+    test_server_done(&s);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -460,6 +481,7 @@ int main(void)
         cmocka_unit_test(a_raw_request_takes_its_shape_from_the_model),
         cmocka_unit_test(text_that_is_no_utf8_is_only_sent_as_bytes),
         cmocka_unit_test(an_answer_past_its_ceiling_is_an_error),
+        cmocka_unit_test(a_model_without_a_signature_takes_any_tensors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,7 +158,8 @@ enum exchange_step test_run(struct exchange *x)
         r = measure(&outputs, "outputs", 1, in);
     } else {
         for (size_t i = 0; i < x->inputs.n && r == 0; i++)
-            r = echo(&outputs, x->signature->outputs.v[i].name, &in[i]);
+            r = echo(&outputs, x->signature->dynamic ? in[i].name : x->signature->outputs.v[i].name,
+                     &in[i]);
     }
     if (r < 0)
         return exchange_fail(x, EXCHANGE_INTERNAL, "the test's model failed");

@@ -12,3 +12,5 @@ int tfs_json_read(const void *p, size_t n, yyjson_doc **ret, struct err *err);
 int tfs_format_error(yyjson_val *v, struct err *err, const char *text);
 /* Its "signature_name", or NULL; borrowed from the document. */
 int tfs_signature_name(yyjson_val *root, const char **ret, struct err *err);
+/* Makes x->own of what the request's object has, and x->signature that. */
+int tfs_learn_inputs(struct exchange *x, yyjson_val *root, struct err *err);

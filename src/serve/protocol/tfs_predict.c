@@ -7,7 +7,8 @@
  *
  * The shape of a value follows from the lengths of its first lists; the others are compared with
  * it. Nothing is allocated by a shape: bytes are added list by list, so that a request takes no
- * more memory than what it says. */
+ * more memory than what it says. A dynamic signature is made from the request first: its names, and
+ * the types that hold what it has. */
 #include "base/str.h"
 #include "serve/protocol/tfs_json.h"
 
@@ -408,6 +409,17 @@ static int read_inputs(struct exchange *x, yyjson_doc *doc, size_t size, struct 
     return r;
 }
 
+/* Checked like any other; then again dynamic, because its outputs are not known. */
+static int read_dynamic(struct exchange *x, yyjson_doc *doc, size_t n, struct err *err)
+{
+    int r = tfs_learn_inputs(x, yyjson_doc_get_root(doc), err);
+
+    if (r == 0)
+        r = read_inputs(x, doc, n, err);
+    x->own.dynamic = true;
+    return r;
+}
+
 int tfs_predict_read(struct exchange *x, const void *p, size_t n, struct err *err)
 {
     AUTO_JSON_DOC *doc = NULL;
@@ -423,6 +435,8 @@ int tfs_predict_read(struct exchange *x, const void *p, size_t n, struct err *er
         return exchange_err(err, EXCHANGE_INVALID,
                             "Serving signature name: \"%.200s\" not found in signature def",
                             name ? name : SIGNATURE_DEFAULT);
+    if (x->signature->dynamic)
+        return read_dynamic(x, doc, n, err);
     if (x->signature->inputs.n == 0)
         return exchange_err(err, EXCHANGE_INVALID, "Failed to get input map for signature: %s",
                             name ? name : "DEFAULT");

@@ -336,6 +336,38 @@ static void a_failure_of_the_model_has_the_status_of_its_code(void **state)
     test_server_done(&s);
 }
 
+static void a_model_without_a_signature_gets_what_the_request_has(void **state)
+{
+    static const struct signature dynamic = { .dynamic = true };
+    /* clang-format off */
+    static const struct row rows[] = {
+        { "POST", ECHO, "{\"instances\": [[1, 2], [3, 4]]}", 200, "{\"predictions\":[[1,2],[3,4]]}" },
+        { "POST", ECHO, "{\"instances\": [[1, 2], [3, 4.5]]}", 200, "{\"predictions\":[[1.0,2.0],[3.0,4.5]]}" },
+        { "POST", ECHO, "{\"inputs\": 9007199254740993}", 200, "{\"outputs\":9007199254740993}" },
+        { "POST", ECHO, "{\"instances\": [{\"a\": 1, \"s\": \"x\"}, {\"s\": {\"b64\": \"/w==\"}, \"a\": 2.5}]}", 200,
+          "{\"predictions\":[{\"a\":1.0,\"s\":\"x\"},{\"a\":2.5,\"s\":{\"b64\":\"/w==\"}}]}" },
+        { "POST", ECHO, "{\"inputs\": {\"a\": [], \"b\": [true, false], \"c\": [\"t\"]}}", 200,
+          "{\"outputs\":{\"a\":[],\"b\":[true,false],\"c\":[\"t\"]}}" },
+        { "POST", ECHO, "{\"instances\": [1, \"x\"]}", 400,
+          "{\"error\":\"Failed to process element: 1 of 'instances' list. Error: INVALID_ARGUMENT: JSON Value: \\\"x\\\" Type: String is not of expected type: int64\"}" },
+        { "POST", ECHO, "{\"instances\": [{\"a\": 1}, {\"b\": 2}]}", 400, "{\"error\":\"Failed to process element: 0 of 'instances' list. …" },
+        { "POST", ECHO, "{\"instances\": [{\"\": 1}]}", 400, "{\"error\":\"the name of an input is empty or has a NUL\"}" },
+        { "POST", ECHO, "{\"inputs\": {}}", 400, "{\"error\":\"Missing named input: input in 'inputs' object.\"}" },
+        { "POST", ECHO, "{}", 400, "{\"error\":\"Missing 'inputs' or 'instances' key\"}" },
+    };
+    /* clang-format on */
+    struct test_server s;
+
+    (void)state;
+    assert_true(test_server_init(&s));
+    for (size_t i = 0; i < s.served.models_n; i++)
+        if (strcmp(s.models[i].name, "echo") == 0)
+            s.models[i].signatures = &dynamic;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        check_row(&s, &rows[i]);
+    test_server_done(&s);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -346,6 +378,7 @@ int main(void)
         cmocka_unit_test(examples_are_classified_and_regressed),
         cmocka_unit_test(an_example_is_the_message_that_tensorflow_writes),
         cmocka_unit_test(a_status_looks_as_the_documentation_prints_it),
+        cmocka_unit_test(a_model_without_a_signature_gets_what_the_request_has),
         cmocka_unit_test(a_failure_of_the_model_has_the_status_of_its_code),
     };
 

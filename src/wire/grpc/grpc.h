@@ -15,6 +15,7 @@
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
+#include "wire/budget.h"
 #include "wire/grpc/grpc_status.h"
 #include "wire/stream.h"
 
@@ -51,6 +52,7 @@ struct grpc_options {
     const char *const *metadata;       /* borrowed: which headers of a call are kept, in lower case;
                                           ends with NULL; NULL: none */
     struct grpc_limits limits;
+    struct budget *budget; /* borrowed: in place of server_held_max, shared with others; NULL */
     void *user;
 };
 

@@ -12,18 +12,20 @@ bool grpc_budget_take(struct grpc_call *c, size_t n)
 {
     struct grpc_session *s = c->session;
 
-    if (n > s->held.max - s->held.used || n > s->all->max - s->all->used)
+    if (budget_take(&s->held, n) < 0)
         return false;
-    s->held.used += n;
-    s->all->used += n;
+    if (budget_take(s->all, n) < 0) {
+        budget_give(&s->held, n);
+        return false;
+    }
     c->held += n;
     return true;
 }
 
 void grpc_budget_give(struct grpc_call *c, size_t n)
 {
-    c->session->held.used -= n;
-    c->session->all->used -= n;
+    budget_give(&c->session->held, n);
+    budget_give(c->session->all, n);
     c->held -= n;
 }
 

@@ -251,8 +251,8 @@ static int conn_start(struct grpc_conn *c, struct err *err)
                                 .on_output = conn_on_output,
                                 .user = c,
                                 .stream = c->stream };
-    int r = grpc_session_init(&c->session, &c->server->o, &hooks, &c->server->held,
-                              loop_now(c->loop), err);
+    int r = grpc_session_init(&c->session, &c->server->o, &hooks, c->server->all, loop_now(c->loop),
+                              err);
 
     if (r < 0)
         return r;

@@ -13,6 +13,7 @@ int grpc_server_new(const struct grpc_options *o, struct grpc_server **ret, stru
     s->o = *o;
     grpc_limits_fill(&s->o.limits);
     s->held.max = s->o.limits.server_held_max;
+    s->all = o->budget ? o->budget : &s->held;
     *ret = s;
     return 0;
 }

@@ -4,8 +4,8 @@
 #include "wire/grpc/grpc_session.h"
 
 struct grpc_server {
-    struct grpc_options o; /* limits are filled */
-    struct grpc_budget held;
+    struct grpc_options o;    /* limits are filled */
+    struct budget held, *all; /* `all` is the one that counts */
     struct grpc_conn *conns;
     size_t calls; /* handlers that run */
     bool draining;

@@ -65,7 +65,7 @@ static int session_settings(struct grpc_session *s)
 }
 
 int grpc_session_init(struct grpc_session *s, const struct grpc_options *o,
-                      const struct grpc_hooks *hooks, struct grpc_budget *all, int64_t now,
+                      const struct grpc_hooks *hooks, struct budget *all, int64_t now,
                       struct err *err)
 {
     *s = (struct grpc_session){ .o = o, .hooks = *hooks, .all = all, .now = now };

@@ -17,11 +17,6 @@
 
 enum grpc_state { GRPC_RECEIVING, GRPC_RUNNING, GRPC_ANSWERED };
 
-/* Bytes of requests and answers that are held, of a connection or of all. */
-struct grpc_budget {
-    size_t used, max;
-};
-
 struct grpc_kept {
     const char *name; /* of the table of names to keep, or the handler's own */
     char *value;
@@ -67,7 +62,7 @@ struct grpc_session {
     nghttp2_session *h2;
     const struct grpc_options *o; /* limits are filled */
     struct grpc_hooks hooks;
-    struct grpc_budget held, *all;
+    struct budget held, *all; /* bytes of requests and answers, of the connection and of all */
     struct grpc_flood flood;
     struct grpc_call *calls;
     size_t n_calls;
@@ -82,7 +77,7 @@ void grpc_limits_fill(struct grpc_limits *l);
 
 /* `o` and `all` are borrowed. `s` must not move afterwards. */
 int grpc_session_init(struct grpc_session *s, const struct grpc_options *o,
-                      const struct grpc_hooks *hooks, struct grpc_budget *all, int64_t now,
+                      const struct grpc_hooks *hooks, struct budget *all, int64_t now,
                       struct err *err);
 /* No call may be running. */
 void grpc_session_done(struct grpc_session *s);

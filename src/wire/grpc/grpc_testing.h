@@ -19,7 +19,7 @@ struct grpc_reply {
 struct grpc_world {
     struct grpc_options o;
     struct grpc_session s;
-    struct grpc_budget all;
+    struct budget all;
     nghttp2_session *client;
     int64_t now;
     struct grpc_call *running[GRPC_REPLIES];
