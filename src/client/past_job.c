@@ -8,8 +8,10 @@
 #include "job/history.h"
 #include "job/protocol.h"
 #include "job/segment.h"
+#include "platform/log/log_files.h"
 #include "terminal/format.h"
 
+#include <limits.h>
 #include <string.h>
 
 #define TAIL_BYTES (64 * KIB) /* the end of the log, where its last record is */
@@ -17,72 +19,33 @@
 
 /* ---- the log and its parts ---- */
 
-static bool is_part(const char *name, struct segment *ret)
+/* All files of the log: the one of a job on one machine, or the parts. A master that died early may
+ * have left none of its own. */
+static int list_log(const struct past *p, struct log_files *ret, struct err *err)
 {
-    return segment_parse(name, "events", "jsonl", ret);
-}
-
-static int past_by_order(const void *a, const void *b)
-{
-    struct segment x = { 0 }, y = { 0 };
-
-    (void)is_part(*(char *const *)a, &x);
-    (void)is_part(*(char *const *)b, &y);
-    return segment_compare(&x, &y);
-}
-
-/* Names of the parts, in their order. A master that died early may have left none of its own. */
-static int list_parts(const struct past *p, struct strs *ret, struct err *err)
-{
-    AUTO_FS_LIST *list = NULL;
-    const struct fs_entry *e = NULL;
-    struct segment part;
-    int r = fs_list_open_after(p->fs, p->dir, "events-", &list, err);
-
-    if (r == -ENOENT) {
-        err_clear(err);
-        return 0;
-    }
-    if (r < 0)
-        return r;
-    while ((r = fs_list_next(list, &e, err)) == 1 && strncmp(e->name, "events-", 7) <= 0)
-        if (is_part(e->name, &part) && strs_add(ret, e->name) < 0)
-            return err_oom(err);
-    if (r < 0)
-        return r;
-    if (ret->n)
-        qsort(ret->v, ret->n, sizeof(*ret->v), past_by_order);
-    return 0;
-}
-
-/* All files of the log: the one of a job on one machine, or the parts. */
-static int list_log(const struct past *p, struct strs *ret, struct err *err)
-{
+    const struct log_name name = { p->dir, "events", "jsonl" };
+    const struct segment only = { 0 };
     AUTO_FREE char *one = path_join(p->dir, "events.jsonl");
     AUTO_FS_ENTRY entry = { 0 };
     int r = one ? fs_exists(p->fs, one, &entry, err) : err_oom(err);
 
-    if (r < 0)
-        return r;
-    if (r == 0)
-        return list_parts(p, ret, err);
-    return strs_add(ret, "events.jsonl") < 0 ? err_oom(err) : 0;
+    ret->fs = p->fs;
+    if (r != 0)
+        return r < 0 ? r : log_files_add(ret, &only, one, err);
+    r = log_files_find(ret, &name, INT_MAX, err);
+    if (r == -ENOENT) {
+        err_clear(err);
+        r = 0;
+    }
+    return r;
 }
 
 int past_begun(const struct past *p, struct err *err)
 {
-    AUTO_STRS parts = { 0 };
+    AUTO_LOG_FILES parts = { 0 };
     int r = list_log(p, &parts, err);
 
     return r < 0 ? r : parts.n > 0;
-}
-
-static int open_part(const struct past *p, const char *name, struct fs_reader **ret,
-                     struct err *err)
-{
-    AUTO_FREE char *path = path_join(p->dir, name);
-
-    return path ? fs_open(p->fs, path, ret, err) : err_oom(err);
 }
 
 /* ---- its lines ---- */
@@ -111,69 +74,17 @@ static int hand_on_once(void *arg, const char *line, size_t n)
     return segment_seen_before(&h->seen, line, n) ? 0 : h->fn(h->arg, line, n);
 }
 
-static int past_see_head(void *arg, const char *line, size_t n)
-{
-    return segment_head_line(arg, line, n);
-}
-
-static int past_see_begin(void *arg, const char *line, size_t n)
-{
-    return segment_begin_line(arg, line, n);
-}
-
-/* Where the records of the next master begin, after this part's. */
-static uint64_t part_end(const struct past *p, const struct strs *parts, size_t part)
-{
-    struct segment own = { 0 }, other = { 0 };
-    struct segment_begin begin = { .at = UINT64_MAX };
-
-    (void)is_part(parts->v[part], &own);
-    for (size_t i = part + 1; begin.at == UINT64_MAX && i < parts->n; i++) {
-        AUTO_FREE char *path = path_join(p->dir, parts->v[i]);
-
-        if (!path || !is_part(parts->v[i], &other) || other.attempt <= own.attempt)
-            continue;
-        begin.attempt = other.attempt;
-        (void)fs_lines(p->fs, path, past_see_begin, &begin, NULL);
-    }
-    return begin.at;
-}
-
-/* Does this part begin with a whole summary of what happened before `end`? */
-static bool begins_with_summary(const struct past *p, const struct strs *parts, size_t part,
-                                uint64_t end)
-{
-    AUTO_FREE char *path = path_join(p->dir, parts->v[part]);
-    struct segment_head head = { 0 };
-
-    if (path)
-        (void)fs_lines(p->fs, path, past_see_head, &head, NULL);
-    return head.whole && head.next <= end;
-}
-
-/* The last part that begins with one; without one, the first. */
-static size_t last_summary(const struct past *p, const struct strs *parts)
-{
-    size_t i = parts->n;
-
-    while (i-- > 1)
-        if (begins_with_summary(p, parts, i, part_end(p, parts, i)))
-            return i;
-    return 0;
-}
-
 static int hand_on_lines(const struct past *p, struct handing *h, struct err *err)
 {
-    AUTO_STRS parts = { 0 };
+    AUTO_LOG_FILES parts = { 0 };
     int r = list_log(p, &parts, err);
 
     h->err = err;
-    for (size_t i = h->summaries ? last_summary(p, &parts) : 0; r == 0 && i < parts.n; i++) {
-        AUTO_FREE char *path = path_join(p->dir, parts.v[i]);
-
-        h->end = part_end(p, &parts, i);
-        h->stale = h->end < UINT64_MAX && !begins_with_summary(p, &parts, i, h->end);
-        r = path ? fs_lines(p->fs, path, hand_on_once, h, err) : err_oom(err);
+    for (size_t i = r == 0 && h->summaries ? log_files_first(&parts, NULL, NULL) : 0;
+         r == 0 && i < parts.n; i++) {
+        h->end = log_files_end(&parts, i);
+        h->stale = h->end < UINT64_MAX && !log_files_has_summary(&parts, i, h->end);
+        r = fs_lines(p->fs, parts.v[i].path, hand_on_once, h, err);
         if (r < 0)
             (void)err_wrap(err, r, "read the events log of %s", p->id);
     }
@@ -215,14 +126,12 @@ static int set_new(json_t *v, const char *key, json_t *value)
 /* When the log was last written to, in milliseconds; 0 when nobody knows. */
 static int64_t last_write(const struct past *p)
 {
-    AUTO_STRS parts = { 0 };
-    AUTO_FREE char *path = NULL;
+    AUTO_LOG_FILES parts = { 0 };
     AUTO_FS_ENTRY e = { 0 };
 
     if (list_log(p, &parts, NULL) < 0 || parts.n == 0)
         return 0;
-    path = path_join(p->dir, parts.v[parts.n - 1]);
-    return path && fs_exists(p->fs, path, &e, NULL) == 1 ? e.mtime : 0;
+    return fs_exists(p->fs, parts.v[parts.n - 1].path, &e, NULL) == 1 ? e.mtime : 0;
 }
 
 /* The story of a job that failed before it could record one: its master's. */
@@ -363,14 +272,14 @@ static json_t *last_record(struct fs_reader *f)
  * opened for what then went into none. */
 static int past_find_end(const struct past *p, json_t **ret, struct err *err)
 {
-    AUTO_STRS parts = { 0 };
+    AUTO_LOG_FILES parts = { 0 };
     int r = list_log(p, &parts, err);
 
     *ret = NULL;
     for (size_t i = parts.n; r == 0 && i > 0 && !*ret; i--) {
         AUTO_FS_READER *f = NULL;
 
-        r = open_part(p, parts.v[i - 1], &f, err);
+        r = fs_open(p->fs, parts.v[i - 1].path, &f, err);
         *ret = f ? last_record(f) : NULL;
     }
     return r;

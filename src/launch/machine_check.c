@@ -272,8 +272,7 @@ void check_plain_path(char *name)
     memmove(name, name + skip, strlen(name + skip) + 1);
 }
 
-/* Can we have anything to do with it? What is on a cluster is looked at when there is one. */
-static bool known_place(const char *name)
+bool check_known_place(const char *name)
 {
     if (str_starts(name, "file:"))
         return str_starts(name, "file:///") || (name[5] == '/' && name[6] != '/');
@@ -296,7 +295,7 @@ static int machine_check_file(struct checking *c, const char *from)
 
     if (!path)
         return -ENOMEM;
-    if (!known_place(from))
+    if (!check_known_place(from))
         return fault(c, "'%s': files can be local, or on hdfs:// or viewfs://", from);
     if (!spec_is_remote(from) && check_look(c->machine->cwd, path) == FOUND_NOTHING)
         return fault(c, "there is no file '%s'", from);
@@ -366,7 +365,7 @@ static int machine_check_output(struct checking *c)
     for (size_t i = 0; i < c->spec->output.n && r == 0; i++) {
         const char *to = c->spec->output.v[i].to;
 
-        if (!known_place(to))
+        if (!check_known_place(to))
             r = fault(c, "'%s': results can go to a local directory, hdfs:// or viewfs://", to);
         else if (!spec_is_remote(to))
             r = check_target(c, to);

@@ -13,6 +13,9 @@ struct check_machine {
 
 /* Takes the scheme from "file:///a", in place; other names stay as they are. */
 void check_plain_path(char *name);
+/* Can we have anything to do with it? A path, file:///, hdfs: or viewfs:. What is on a cluster is
+ * looked at when there is one. */
+bool check_known_place(const char *name);
 
 /* Adds to `f` what is wrong. `s` is complete. 0, -EINVAL when something is, -ENOMEM. */
 int check_local(const struct spec *s, const struct check_machine *m, struct spec_faults *f);

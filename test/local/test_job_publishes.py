@@ -69,8 +69,10 @@ def test_one_file_trains_and_publishes(local):
 
 def test_options_say_it_too(local):
     local.run("run", "--publish", "m", "--publish-path", "model.py/..model.py", "--", "true", check=73)
-    local.run("run", "--publish", "m", "--registry", "models", "--output", "out", "--", "sh", "-c",
-              TRAIN, check=0)
+    for registry_name in ("models", f"file://{local.work}/models"):
+        local.run("run", "--publish", "m", "--registry", registry_name, "--output", "out", "--", "sh",
+                  "-c", TRAIN, check=0)
+    assert (local.work / "models/m/versions/2/MANIFEST.json").exists()
     assert (local.work / "models/m/versions/1/MANIFEST.json").exists()
     assert (local.work / "out/model.py").exists() and not registry(local).exists()
     plan = local.run("plan", "--publish", "m", "--registry", "models", "--", "true", check=0).stdout
@@ -121,6 +123,8 @@ def test_several_starts_of_a_task_make_one_version(local):
     (("--publish", "m", "--publish-path", "/x"), "output.publish.path: it must be below the results"),
     (("--publish", "m", "--registry", "file/x"), "cannot publish to"),
     (("--publish", "m", "--registry", "taken"), "cannot publish to"),
+    (("--publish", "m", "--registry", "s3://a/b"), "output.publish.registry: a registry is a directory"),
+    (("--publish", "m", "--registry", "file://host/b"), "output.publish.registry: a registry is"),
     (("--registry", "x"), "output.publish: which model?"),
     (("--publish", "m", "--on", "yarn"), "a job on YARN publishes to a registry on HDFS"),
 ])

@@ -172,6 +172,28 @@ def examples():
         builder.save()
 
 
+def message(number, value):
+    """A field of bytes."""
+    def varint(n):
+        return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def warmed():
+    """With the requests that TensorFlow Serving would warm them up with: `badly` has a bad one."""
+    for name, sizes in (("warmed", (64, 64)), ("badly", (64, 3))):
+        shutil.copytree(DIR / "dense", DIR / name)
+        (DIR / name / "assets.extra").mkdir()
+        with tf.io.TFRecordWriter(
+                str(DIR / name / "assets.extra" / "tf_serving_warmup_requests")) as out:
+            for size in sizes:
+                x = tf.make_tensor_proto(np.zeros((2, size), np.float32)).SerializeToString()
+                request = (message(1, message(1, b"another")) +
+                           message(2, message(1, b"x") + message(2, x)))
+                out.write(message(6, message(1, request)))
+            out.write(message(2, b""))  # a ClassifyLog
+
+
 def slow():
     """Takes as long as it is told."""
     @tf.function(input_signature=[spec([], tf.int64, "n")])
@@ -198,5 +220,5 @@ def broken():
 
 
 DIR.mkdir(parents=True, exist_ok=True)
-for make in (dense, pictures, types, several, words, keeper, examples, slow, broken):
+for make in (dense, pictures, types, several, words, keeper, examples, warmed, slow, broken):
     make()

@@ -268,6 +268,44 @@ def test_a_handler_that_hangs_is_replaced(handle):
     wait_for(lambda: gone(first))
 
 
+def test_what_a_worker_leaves_behind_does_not_hold_its_request(handle):
+    server = handle("""
+        import os, time
+        def load(dir):
+            pass
+        def predict(inputs):
+            if os.fork() == 0:  # has copies of all descriptors
+                os.setsid()
+                time.sleep(20)
+                os._exit(0)
+            os._exit(3)
+    """, "--workers", "1", "--handler-timeout", "15s")
+    answer = server.post(PREDICT, {"inputs": {"x": 1}})
+    assert answer.status == 500 and "ended with exit status 3" in answer.json["error"]
+
+
+def test_without_workers_the_server_is_not_ready(handle, tmp_path):
+    server = handle("""
+        import os, sys
+        if os.path.exists(os.path.join(os.path.dirname(__file__), "broken")):
+            sys.exit("the weights are gone")
+        def load(dir):
+            pass
+        def predict(inputs):
+            return os.getpid()
+    """, "--workers", "1")
+    (tmp_path / "m" / "broken").touch()
+    os.kill(children(server)[0], signal.SIGKILL)
+    wait_for(lambda: server.get("/v2/health/ready").status == 400)
+    assert server.get("/v2/models/m/ready").status == 400
+    refused = server.post(PREDICT, {"inputs": {"x": 1}})
+    assert refused.status == 503 or "no worker of the handler is ready" in refused.text
+    assert any("the weights are gone" in line for line in server.errors)
+    (tmp_path / "m" / "broken").unlink()
+    wait_for(lambda: server.get("/v2/health/ready").status == 200)
+    assert server.post(PREDICT, {"inputs": {"x": 1}}).status == 200
+
+
 def test_a_killed_worker_fails_its_own_requests_only(handle):
     server = handle(WHO, "--workers", "2")
     pids = children(server)
@@ -392,7 +430,7 @@ def test_a_worker_that_lies_is_replaced(handle):
      "ModuleNotFoundError: No module named 'nothing_of_this_name'"),
     ("def load(dir): raise OSError('no weights')\ndef predict(inputs): pass\n",
      "OSError: no weights"),
-    ("import os\nos._exit(7)\n", "the handler's worker ended with exit status 7"),
+    ("import os\nos._exit(7)\n", "ended with exit status 7"),
     ("def load(dir): pass\ndef predict(inputs): pass\ndef signature(): return {}\n",
      "the handler's signature(): 'inputs' and 'outputs' are lists of 1 to 256"),
 ])

@@ -1,5 +1,6 @@
 """What a server does before it is ready: damaged files, libraries that crash or hang."""
 
+import json
 import shutil
 import signal
 import subprocess
@@ -145,3 +146,49 @@ def test_what_takes_too_long_is_given_up(faulty, hangs, text):
     (warmup / "one.json").write_text('{"instances": [[1, 2]]}')
     said = refused(model, "--lib", library, "--warmup", warmup, "--load-timeout", "300ms")
     assert text in said and "--load-timeout" in said
+
+
+# ---- warm-up with expected answers ----
+
+def rows(*numbers, **more):
+    """A stored request to the model `small`, and what is expected."""
+    return json.dumps({"request": {"instances": [[1, 2, 3, 4]]},
+                       "expected": {"predictions": [list(numbers)]}, **more})
+
+
+@pytest.fixture
+def right(serve):
+    """What the model `small` answers."""
+    answer = serve("small").post("/v1/models/small:predict", {"instances": [[1, 2, 3, 4]]})
+    return answer.json["predictions"][0]
+
+
+def test_a_version_that_answers_as_expected_becomes_ready(serve, models, right, tmp_path):
+    (tmp_path / "a.json").write_text(rows(*right))
+    (tmp_path / "b.json").write_text(rows(*[n + .01 for n in right], atol=.02))
+    (tmp_path / "c.json").write_text(json.dumps(
+        {"request": infer("x", [1, 2, 3, 4], [1, 4]),
+         "expected": {"outputs": [{"name": "y", "shape": [1, 3], "data": [right]}]}}))
+    assert serve(models / "small.onnx", "--warmup", tmp_path).ready["warmup_requests"] == 3
+
+
+def test_a_version_that_answers_something_else_never_becomes_ready(models, library, right, tmp_path):
+    (tmp_path / "a.json").write_text(rows(right[0], right[1] + .01, right[2]))
+    said = refused(models / "small.onnx", "--lib", library, "--warmup", tmp_path)
+    assert "the warm-up request 'a.json' failed: the model's answer is wrong: predictions[0][1] is " in said
+    assert "ready:" not in said
+
+
+def test_a_stored_request_that_is_wrong_is_named(models, library, tmp_path):
+    (tmp_path / "a.json").write_text(rows(1, 2, 3, rtoll=1))
+    said = refused(models / "small.onnx", "--lib", library, "--warmup", tmp_path)
+    assert "'a.json' failed: there is no 'rtoll'" in said
+
+
+def test_expectations_are_pushed_with_a_model(models, library, right, tmp_path):
+    (tmp_path / "bad.json").write_text(rows(*[n + 1 for n in right]))
+    subprocess.run([BIN / "ydl", "model", "push", "--registry", tmp_path / "registry",
+                    models / "small.onnx", "cat", "--warmup", tmp_path / "bad.json"],
+                   check=True, timeout=60)
+    version = tmp_path / "registry" / "cat" / "versions" / "1"
+    assert "the model's answer is wrong" in refused(version, "--lib", library)

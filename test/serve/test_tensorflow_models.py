@@ -157,6 +157,13 @@ def test_tables_are_filled_from_the_model_s_assets(serve, saved):
     assert predict(server, "words", ["blue", "red", "black"]) == [2, 0, -1]
 
 
+def test_warm_up_requests_of_tensorflow_serving_are_answered(serve, saved, library):
+    assert serve(saved / "warmed").ready["warmup_requests"] == 2
+    assert serve(saved / "warmed" / "saved_model.pb").ready["warmup_requests"] == 2
+    said = refused(saved / "badly", "--lib", library)
+    assert "the warm-up request 2 of '" in said and "[-1, 64]" in said
+
+
 # ---- memory ----
 
 def test_what_a_model_keeps_of_a_request_stays_as_it_was(serve, saved):
@@ -245,6 +252,11 @@ def test_what_the_model_itself_refuses_is_400_and_its_sentence(serve, saved):
 def test_a_model_that_cannot_be_served_is_refused_with_a_sentence(saved, library, name, text):
     said = refused(saved / name, "--lib", library)
     assert name in said and text in said
+
+
+def test_a_library_that_is_missing_is_answered_with_what_to_type(saved):
+    said = refused(saved / "dense")
+    assert "libtensorflow_cc.so.2" in said and "pip install --upgrade tensorflow-cpu" in said
 
 
 def test_another_library_is_refused(saved, tmp_path):

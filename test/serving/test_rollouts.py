@@ -197,6 +197,17 @@ def test_an_update_goes_on_without_its_client(serving, both, number):
     assert ask(url) == (200, two)
 
 
+def test_an_update_need_not_be_waited_for(serving, both):
+    url, _, two = both
+    assert result(update(serving, "--to", 2, "--watch", "100ms", "--no-wait"))["result"] == "started"
+    serving.wait_for(lambda: (serving.model().get("last") or {}).get("result") == "done", "its end")
+    assert ask(url) == (200, two)
+    logs = serving.start("serve", "logs", "mlp", "-f", "--version", 2)
+    assert b"mlp:2" in logs.stderr.readline() + logs.stderr.readline()
+    logs.kill()
+    logs.wait()
+
+
 def test_one_update_at_a_time_and_it_can_be_taken_back_or_replaced(serving, both):
     url, one, two = both
     serving.push("mlp2")

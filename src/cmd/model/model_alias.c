@@ -2,19 +2,11 @@
 #include "cmd/model/model_call.h"
 
 struct args {
-    const char *registry;
+    struct model_where where;
     bool remove;
 };
 
 #define AT(field) offsetof(struct args, field)
-
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    MODEL_REGISTRY_OPT,
-    { "remove", 0, CLI_FLAG, AT(remove), NULL, NULL, "remove the alias" },
-    { 0 },
-};
-/* clang-format on */
 
 static int model_alias_print(const struct model_call *c, const struct model_ref *ref,
                              int64_t version, int64_t previous, struct err *err)
@@ -59,29 +51,20 @@ static int model_alias_work(struct model_call *c, struct err *err)
     return r < 0 ? r : model_alias_print(c, &ref, version, previous, err);
 }
 
-static int model_alias_run(struct cli *c, struct err *err)
-{
-    return model_run(c, ((const struct args *)c->args)->registry, model_alias_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl model alias resnet@champion 3", "let resnet@champion name version 3" },
-    { "ydl model alias resnet@canary --remove", "remove an alias" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_model_alias = {
-    .name = "alias",
-    .summary = "set or remove an alias of a version",
+    .name = "alias", .summary = "set or remove an alias of a version",
     .text = "Lets NAME@ALIAS name a published version. Of two who move an alias at the same time "
             "one is\n"
             "refused. Where it pointed before is kept as its history.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
+    CLI_OPTS(struct args,
+      MODEL_REGISTRY_OPT,
+      { "remove", 0, CLI_FLAG, AT(remove), NULL, NULL, "remove the alias" }),
     .operands = "NAME@ALIAS [VERSION]",
-    .least = 1,
-    .most = 2,
-    .examples = examples,
+    .least = 1, .most = 2,
+    CLI_EXAMPLES({ "ydl model alias resnet@champion 3", "let resnet@champion name version 3" },
+                 { "ydl model alias resnet@canary --remove", "remove an alias" }),
     .ask = "Which alias? Try: ydl model alias NAME@champion VERSION",
-    .run = model_alias_run,
+    MODEL_VERB(model_alias_work),
 };
+/* clang-format on */

@@ -38,9 +38,12 @@ static int model_run_job(struct connection *x, void *arg, struct err *err)
     return r;
 }
 
-int model_run(const struct cli *c, const char *place, model_fn *fn, struct err *err)
+const struct cli_opt model_where_opts[] = { MODEL_REGISTRY_OPT, { 0 } };
+
+int model_verb(struct cli *c, struct err *err)
 {
-    struct model_job j = { place, fn };
+    const struct model_where *where = c->args;
+    struct model_job j = { where->registry, (model_fn *)c->verb->work };
 
     return connect_run(c, CONNECT_IF_CONFIGURED, model_run_job, &j, err);
 }

@@ -18,9 +18,16 @@ struct model_call {
 
 typedef int model_fn(struct model_call *c, struct err *err);
 
-/* Runs fn() with the registry `place` (NULL: the one of the configuration). No cluster is asked
- * for unless the registry, or a path, is on one. */
-int model_run(const struct cli *c, const char *place, model_fn *fn, struct err *err);
+/* Arguments of a verb begin with this. */
+struct model_where {
+    const char *registry; /* NULL: the one of the configuration */
+};
+extern const struct cli_opt model_where_opts[]; /* of a verb that has no more */
+
+/* Runs a verb's work with its registry. No cluster is asked for unless the registry, or a path, is
+ * on one. */
+int model_verb(struct cli *c, struct err *err);
+#define MODEL_VERB(fn) .run = model_verb, .work = CLI_WORK(model_fn, fn)
 
 /* The arguments of the running verb. */
 static inline const void *model_args(const struct model_call *c)
@@ -30,7 +37,7 @@ static inline const void *model_args(const struct model_call *c)
 
 #define MODEL_REGISTRY_OPT                                                                         \
     {                                                                                              \
-        "registry", 0, CLI_TEXT, AT(registry), NULL, "DIR",                                        \
+        "registry", 0, CLI_TEXT, offsetof(struct model_where, registry), NULL, "DIR",              \
             "registry: a directory, or an hdfs:// name",                                           \
             .fallback = "model.registry of the configuration, or ~/.local/share/ydl/models"        \
     }

@@ -2,14 +2,6 @@
 #include "cmd/model/model_call.h"
 #include "model/base_dir.h"
 
-struct args {
-    const char *registry;
-};
-
-#define AT(field) offsetof(struct args, field)
-
-static const struct cli_opt opts[] = { MODEL_REGISTRY_OPT, { 0 } };
-
 struct exporting {
     struct model_call *c;
     struct fs *to;
@@ -83,32 +75,21 @@ static int model_export_work(struct model_call *c, struct err *err)
     return r < 0 || !c->x->globals->json ? r : model_print_json(v, err);
 }
 
-static int model_export_run(struct cli *c, struct err *err)
-{
-    return model_run(c, ((const struct args *)c->args)->registry, model_export_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl model export resnet /srv/models/resnet", "write every version to /srv/models/resnet/N" },
-    { "ydl model export resnet@champion /srv/models/resnet", "write one version" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_model_export = {
-    .name = "export",
-    .summary = "write versions to a TensorFlow Serving directory",
+    .name = "export", .summary = "write versions to a TensorFlow Serving directory",
     .text =
         "Writes the files of each version to BASE/VERSION. A directory appears only when it is\n"
         "complete, so that a server that watches BASE never loads half of a version. Versions "
         "that are\n"
         "there already are passed over.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
+    .opts = model_where_opts, .args_size = sizeof(struct model_where),
     .operands = "NAME[:VERSION|@ALIAS] BASE",
-    .least = 2,
-    .most = 2,
+    .least = 2, .most = 2,
     .complete = CLI_DIRS,
-    .examples = examples,
+    CLI_EXAMPLES({ "ydl model export resnet /srv/models/resnet", "write every version to /srv/models/resnet/N" },
+                 { "ydl model export resnet@champion /srv/models/resnet", "write one version" }),
     .ask = "Which model? Try: ydl model export NAME BASE",
-    .run = model_export_run,
+    MODEL_VERB(model_export_work),
 };
+/* clang-format on */

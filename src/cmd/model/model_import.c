@@ -2,14 +2,6 @@
 #include "cmd/model/model_call.h"
 #include "model/base_dir.h"
 
-struct args {
-    const char *registry;
-};
-
-#define AT(field) offsetof(struct args, field)
-
-static const struct cli_opt opts[] = { MODEL_REGISTRY_OPT, { 0 } };
-
 struct importing {
     struct model_call *c;
     const char *name;
@@ -75,31 +67,20 @@ static int model_import_work(struct model_call *c, struct err *err)
     return r < 0 ? r : model_print_json(v, err);
 }
 
-static int model_import_run(struct cli *c, struct err *err)
-{
-    return model_run(c, ((const struct args *)c->args)->registry, model_import_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl model import /srv/models/resnet resnet", "publish /srv/models/resnet/1, 2 …" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_model_import = {
-    .name = "import",
-    .summary = "publish the versions of a TensorFlow Serving directory",
+    .name = "import", .summary = "publish the versions of a TensorFlow Serving directory",
     .text = "Publishes each numbered directory of BASE under its own number. Versions that are "
             "there with\n"
             "the same files are passed over, so that an import can be repeated; with other files "
             "they\n"
             "are an error.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
+    .opts = model_where_opts, .args_size = sizeof(struct model_where),
     .operands = "BASE NAME",
-    .least = 2,
-    .most = 2,
+    .least = 2, .most = 2,
     .complete = CLI_DIRS,
-    .examples = examples,
+    CLI_EXAMPLES({ "ydl model import /srv/models/resnet resnet", "publish /srv/models/resnet/1, 2 …" }),
     .ask = "From where? Try: ydl model import BASE NAME",
-    .run = model_import_run,
+    MODEL_VERB(model_import_work),
 };
+/* clang-format on */

@@ -3,14 +3,6 @@
 #include "cmd/model/model_call.h"
 #include "terminal/format.h"
 
-struct args {
-    const char *registry;
-};
-
-#define AT(field) offsetof(struct args, field)
-
-static const struct cli_opt opts[] = { MODEL_REGISTRY_OPT, { 0 } };
-
 /* clang-format off */
 static const struct table_column model_columns[] = {
     { "MODEL", false }, { "VERSION", true }, { "FORMAT", false }, { "SIZE", true },
@@ -196,24 +188,14 @@ static int model_list_work(struct model_call *c, struct err *err)
     return r < 0 ? r : model_list_print(&l, ref.name, err);
 }
 
-static int model_list_run(struct cli *c, struct err *err)
-{
-    return model_run(c, ((const struct args *)c->args)->registry, model_list_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl model list", "list the models, with the newest version of each" },
-    { "ydl model list resnet", "list the versions of a model, newest first" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_model_list = {
-    .name = "list",
-    .summary = "list models, or the versions of one",
-    .opts = opts,
-    .args_size = sizeof(struct args),
+    .name = "list", .summary = "list models, or the versions of one",
+    .opts = model_where_opts, .args_size = sizeof(struct model_where),
     .operands = "[NAME]",
     .most = 1,
-    .examples = examples,
-    .run = model_list_run,
+    CLI_EXAMPLES({ "ydl model list", "list the models, with the newest version of each" },
+                 { "ydl model list resnet", "list the versions of a model, newest first" }),
+    MODEL_VERB(model_list_work),
 };
+/* clang-format on */

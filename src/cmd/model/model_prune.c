@@ -3,21 +3,12 @@
 #include "model/retention.h"
 
 struct args {
-    const char *registry;
+    struct model_where where;
     unsigned keep;
     bool dry_run;
 };
 
 #define AT(field) offsetof(struct args, field)
-
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    MODEL_REGISTRY_OPT,
-    { "keep",    'k', CLI_COUNT, AT(keep),    "5",  "N",  "keep the newest N versions" },
-    { "dry-run", 'n', CLI_FLAG,  AT(dry_run), NULL, NULL, "only print what would be removed" },
-    { 0 },
-};
-/* clang-format on */
 
 /* One model that is passed over keeps none of the others from being pruned. */
 static void prune_note(const char *name, int r, struct err *err)
@@ -111,29 +102,22 @@ static int model_prune_work(struct model_call *c, struct err *err)
     return 0;
 }
 
-static int model_prune_run(struct cli *c, struct err *err)
-{
-    return model_run(c, ((const struct args *)c->args)->registry, model_prune_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl model prune --dry-run", "print what would be removed, and why the rest is kept" },
-    { "ydl model prune resnet --keep 3", "keep the newest 3 versions and those in use" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_model_prune = {
-    .name = "prune",
-    .summary = "remove old versions that are not in use",
+    .name = "prune", .summary = "remove old versions that are not in use",
     .text = "Removes all versions of the given models (default: all models) except the newest N, "
             "those\n"
             "that an alias names and those that a deployment uses. Also removes what a killed push "
             "left\n"
             "behind: at once if it ran on this machine, otherwise after a day.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
+    CLI_OPTS(struct args,
+      MODEL_REGISTRY_OPT,
+      { "keep",    'k', CLI_COUNT, AT(keep),    "5",  "N",  "keep the newest N versions" },
+      { "dry-run", 'n', CLI_FLAG,  AT(dry_run), NULL, NULL, "only print what would be removed" }),
     .operands = "[NAME…]",
     .most = CLI_ANY,
-    .examples = examples,
-    .run = model_prune_run,
+    CLI_EXAMPLES({ "ydl model prune --dry-run", "print what would be removed, and why the rest is kept" },
+                 { "ydl model prune resnet --keep 3", "keep the newest 3 versions and those in use" }),
+    MODEL_VERB(model_prune_work),
 };
+/* clang-format on */

@@ -2,14 +2,6 @@
 #include "cmd/model/model_call.h"
 #include "model/fetch.h"
 
-struct args {
-    const char *registry;
-};
-
-#define AT(field) offsetof(struct args, field)
-
-static const struct cli_opt opts[] = { MODEL_REGISTRY_OPT, { 0 } };
-
 static int pull_print(const struct model_call *c, const struct manifest *m, const char *dir,
                       struct err *err)
 {
@@ -53,30 +45,19 @@ static int pull_work(struct model_call *c, struct err *err)
     return pull_print(c, &m, dir, err);
 }
 
-static int pull_run(struct cli *c, struct err *err)
-{
-    return model_run(c, ((const struct args *)c->args)->registry, pull_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl model pull resnet", "copy the newest version to ./resnet" },
-    { "ydl model pull resnet@champion /srv/resnet", "copy what an alias names" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_model_pull = {
-    .name = "pull",
-    .summary = "copy a version out of the registry",
+    .name = "pull", .summary = "copy a version out of the registry",
     .text = "Copies the files of a version, as they were pushed, into a new directory (default: "
             "NAME in the\n"
             "current one). Every file is checked against the manifest, and the directory appears\n"
             "only when it is complete.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
+    .opts = model_where_opts, .args_size = sizeof(struct model_where),
     .operands = "NAME[:VERSION|@ALIAS] [DIR]",
-    .least = 1,
-    .most = 2,
-    .examples = examples,
+    .least = 1, .most = 2,
+    CLI_EXAMPLES({ "ydl model pull resnet", "copy the newest version to ./resnet" },
+                 { "ydl model pull resnet@champion /srv/resnet", "copy what an alias names" }),
     .ask = "Which model? Try: ydl model list",
-    .run = pull_run,
+    MODEL_VERB(pull_work),
 };
+/* clang-format on */

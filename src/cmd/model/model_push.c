@@ -6,27 +6,13 @@
 #include <string.h>
 
 struct args {
-    const char *registry, *warmup, *alias;
+    struct model_where where;
+    const char *warmup, *alias;
     struct strs tags;
     bool if_changed;
 };
 
 #define AT(field) offsetof(struct args, field)
-
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    MODEL_REGISTRY_OPT,
-    { "alias",      'a', CLI_TEXT, AT(alias),      NULL, "ALIAS",
-      "let NAME@ALIAS name the new version" },
-    { "tag",        't', CLI_LIST, AT(tags),       NULL, "KEY=VALUE",
-      "add a tag; repeat for more" },
-    { "warmup",     0,   CLI_TEXT, AT(warmup),     NULL, "PATH",
-      "store requests to be made before the model is called ready" },
-    { "if-changed", 0,   CLI_FLAG, AT(if_changed), NULL, NULL,
-      "do nothing if the newest version has the same files" },
-    { 0 },
-};
-/* clang-format on */
 
 int model_tags(const struct strs *words, json_t **ret, struct err *err)
 {
@@ -114,32 +100,30 @@ static int push_work(struct model_call *c, struct err *err)
     return r < 0 ? r : push_publish(c, &ref, tags, err);
 }
 
-static int push_run(struct cli *c, struct err *err)
-{
-    return model_run(c, ((const struct args *)c->args)->registry, push_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl model push resnet.onnx resnet", "publish the next version of resnet" },
-    { "ydl model push saved/ digits --alias champion --tag data=2026-11",
-      "with an alias and a tag" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_model_push = {
-    .name = "push",
-    .summary = "publish a new version of a model",
+    .name = "push", .summary = "publish a new version of a model",
     .text = "Copies a file or a directory into the registry as a new version of model NAME. The "
             "format is\n"
             "recognised by content. A version appears whole or not at all, and never changes.\n\n"
             "Without a number, the version is the next free one.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
+    CLI_OPTS(struct args,
+      MODEL_REGISTRY_OPT,
+      { "alias",      'a', CLI_TEXT, AT(alias),      NULL, "ALIAS",
+        "let NAME@ALIAS name the new version" },
+      { "tag",        't', CLI_LIST, AT(tags),       NULL, "KEY=VALUE",
+        "add a tag; repeat for more" },
+      { "warmup",     0,   CLI_TEXT, AT(warmup),     NULL, "PATH",
+        "store requests to be made before the model is called ready" },
+      { "if-changed", 0,   CLI_FLAG, AT(if_changed), NULL, NULL,
+        "do nothing if the newest version has the same files" }),
     .operands = "PATH NAME[:VERSION]",
-    .least = 2,
-    .most = 2,
+    .least = 2, .most = 2,
     .complete = CLI_FILES,
-    .examples = examples,
+    CLI_EXAMPLES({ "ydl model push resnet.onnx resnet", "publish the next version of resnet" },
+                 { "ydl model push saved/ digits --alias champion --tag data=2026-11",
+                   "with an alias and a tag" }),
     .ask = "Which model? Try: ydl model push PATH NAME",
-    .run = push_run,
+    MODEL_VERB(push_work),
 };
+/* clang-format on */

@@ -2,14 +2,6 @@
 #include "cmd/model/model_call.h"
 #include "model/withdraw.h"
 
-struct args {
-    const char *registry;
-};
-
-#define AT(field) offsetof(struct args, field)
-
-static const struct cli_opt opts[] = { MODEL_REGISTRY_OPT, { 0 } };
-
 static int model_rm_one(struct model_call *c, size_t i, json_t *removed, struct err *err)
 {
     struct model_ref ref;
@@ -44,28 +36,17 @@ static int model_rm_work(struct model_call *c, struct err *err)
     return r < 0 ? r : model_print_json(v, err);
 }
 
-static int model_rm_run(struct cli *c, struct err *err)
-{
-    return model_run(c, ((const struct args *)c->args)->registry, model_rm_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl model rm resnet:1 resnet:2", "remove two versions" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_model_rm = {
-    .name = "rm",
-    .summary = "remove versions that are not in use",
+    .name = "rm", .summary = "remove versions that are not in use",
     .text = "Removes versions. A version that an alias names or a deployment uses is refused. The "
             "number\n"
             "of a removed version is never used again.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
+    .opts = model_where_opts, .args_size = sizeof(struct model_where),
     .operands = "NAME:VERSION…",
-    .least = 1,
-    .most = CLI_ANY,
-    .examples = examples,
+    .least = 1, .most = CLI_ANY,
+    CLI_EXAMPLES({ "ydl model rm resnet:1 resnet:2", "remove two versions" }),
     .ask = "Which version? Try: ydl model list NAME",
-    .run = model_rm_run,
+    MODEL_VERB(model_rm_work),
 };
+/* clang-format on */

@@ -3,14 +3,6 @@
 #include "model/tags.h"
 #include "terminal/format.h"
 
-struct args {
-    const char *registry;
-};
-
-#define AT(field) offsetof(struct args, field)
-
-static const struct cli_opt opts[] = { MODEL_REGISTRY_OPT, { 0 } };
-
 /* ---- text ---- */
 
 static void model_show_line(const char *label, const char *text)
@@ -155,26 +147,15 @@ static int model_show_work(struct model_call *c, struct err *err)
                                : model_show_text(&m, &aliases, tags, err);
 }
 
-static int model_show_run(struct cli *c, struct err *err)
-{
-    return model_run(c, ((const struct args *)c->args)->registry, model_show_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl model show resnet", "show the newest version" },
-    { "ydl model show resnet@champion --json", "show what an alias names, as JSON" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_model_show = {
-    .name = "show",
-    .summary = "show a version: format, signature, files, origin",
-    .opts = opts,
-    .args_size = sizeof(struct args),
+    .name = "show", .summary = "show a version: format, signature, files, origin",
+    .opts = model_where_opts, .args_size = sizeof(struct model_where),
     .operands = "NAME[:VERSION|@ALIAS]",
-    .least = 1,
-    .most = 1,
-    .examples = examples,
+    .least = 1, .most = 1,
+    CLI_EXAMPLES({ "ydl model show resnet", "show the newest version" },
+                 { "ydl model show resnet@champion --json", "show what an alias names, as JSON" }),
     .ask = "Which model? Try: ydl model list",
-    .run = model_show_run,
+    MODEL_VERB(model_show_work),
 };
+/* clang-format on */

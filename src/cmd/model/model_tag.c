@@ -3,19 +3,11 @@
 #include "model/tags.h"
 
 struct args {
-    const char *registry;
+    struct model_where where;
     struct strs remove;
 };
 
 #define AT(field) offsetof(struct args, field)
-
-/* clang-format off */
-static const struct cli_opt opts[] = {
-    MODEL_REGISTRY_OPT,
-    { "remove", 0, CLI_LIST, AT(remove), NULL, "KEY", "remove a tag; repeat for more" },
-    { 0 },
-};
-/* clang-format on */
 
 static int model_tag_change(const struct model_call *c, json_t *tags, struct err *err)
 {
@@ -78,26 +70,17 @@ static int model_tag_work(struct model_call *c, struct err *err)
     return r < 0 ? r : model_tag_print(c, &m, tags, err);
 }
 
-static int model_tag_run(struct cli *c, struct err *err)
-{
-    return model_run(c, ((const struct args *)c->args)->registry, model_tag_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl model tag resnet:3 accuracy=0.93", "add a tag, or change it" },
-    { "ydl model tag resnet:3 --remove accuracy", "remove it" },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_model_tag = {
-    .name = "tag",
-    .summary = "show or change the tags of a version",
-    .opts = opts,
-    .args_size = sizeof(struct args),
+    .name = "tag", .summary = "show or change the tags of a version",
+    CLI_OPTS(struct args,
+      MODEL_REGISTRY_OPT,
+      { "remove", 0, CLI_LIST, AT(remove), NULL, "KEY", "remove a tag; repeat for more" }),
     .operands = "NAME[:VERSION|@ALIAS] [KEY=VALUE…]",
-    .least = 1,
-    .most = CLI_ANY,
-    .examples = examples,
+    .least = 1, .most = CLI_ANY,
+    CLI_EXAMPLES({ "ydl model tag resnet:3 accuracy=0.93", "add a tag, or change it" },
+                 { "ydl model tag resnet:3 --remove accuracy", "remove it" }),
     .ask = "Which version? Try: ydl model tag NAME:VERSION KEY=VALUE",
-    .run = model_tag_run,
+    MODEL_VERB(model_tag_work),
 };
+/* clang-format on */

@@ -3,14 +3,6 @@
 #include "cmd/model/model_call.h"
 #include "model/fetch.h"
 
-struct args {
-    const char *registry;
-};
-
-#define AT(field) offsetof(struct args, field)
-
-static const struct cli_opt opts[] = { MODEL_REGISTRY_OPT, { 0 } };
-
 struct verifying {
     struct model_call *c;
     struct progress *progress;
@@ -146,32 +138,18 @@ static int verify_work(struct model_call *c, struct err *err)
     return r < 0 ? r : t.damaged ? EXIT_OTHER : 0;
 }
 
-static int verify_run(struct cli *c, struct err *err)
-{
-    return model_run(c, ((const struct args *)c->args)->registry, verify_work, err);
-}
-
-static const struct cli_example examples[] = {
-    { "ydl model verify", "check everything" },
-    { "ydl model verify resnet:3", "check one version" },
-    { 0 },
-};
-
-static const struct cli_section sections[] = {
-    { "EXIT STATUS", "1 if a version is damaged; otherwise see ydl(1)." },
-    { 0 },
-};
-
+/* clang-format off */
 const struct cli_verb verb_model_verify = {
-    .name = "verify",
-    .summary = "compare files with their manifests",
+    .name = "verify", .summary = "compare files with their manifests",
     .text = "Reads the files of versions again and compares their sizes and SHA-256 with the "
             "manifest.",
-    .opts = opts,
-    .args_size = sizeof(struct args),
+    .opts = model_where_opts, .args_size = sizeof(struct model_where),
     .operands = "[NAME[:VERSION|@ALIAS]…]",
     .most = CLI_ANY,
-    .examples = examples,
-    .sections = sections,
-    .run = verify_run,
+    CLI_EXAMPLES({ "ydl model verify", "check everything" },
+                 { "ydl model verify resnet:3", "check one version" }),
+    CLI_SECTIONS(
+      { "EXIT STATUS", "1 if a version is damaged; otherwise see ydl(1)." }),
+    MODEL_VERB(verify_work),
 };
+/* clang-format on */

@@ -92,7 +92,8 @@ static const struct cli_opt opts[] = {
     { "idle-timeout",  0, CLI_MS,    AT(idle),       "60s", "TIME",
       "for a connection without a request", .group = CLI_FAILURES, .rare = true },
     { "key-file",      0, CLI_TEXT,  AT(key_file),   NULL, "FILE",
-      "clients must send one of the keys in it: Authorization: Bearer KEY", .group = CLI_WHAT },
+      "clients must send one of the keys in it: Authorization: Bearer KEY", .group = CLI_WHAT,
+      .rare = true },
     { "cors",          0, CLI_LIST,  AT(cors),       NULL, "ORIGIN",
       "an origin whose pages may ask; '*': any", .group = CLI_OUTPUT, .rare = true },
     { "access-log",    0, CLI_TEXT,  AT(access_log), NULL, "FILE",
@@ -276,12 +277,9 @@ static void native_serve_environment(unsigned cpus)
     const struct {
         const char *name, *value;
     } rows[] = {
-        /* Threads of OpenMP spin while they wait, at the cost of everybody else in a container. */
-        { "OMP_WAIT_POLICY", "passive" },
-        { "OMP_NUM_THREADS", threads },           /* of MXNet; others are told in their own ways */
-        { "MXNET_CPU_WORKER_NTHREADS", threads }, /* likewise */
-        { "MXNET_SUBGRAPH_VERBOSE", "0" },
-        { "TF_CPP_MIN_LOG_LEVEL", "2" }, /* errors only */
+        { "OMP_WAIT_POLICY", "passive" }, /* OpenMP's spin, at the cost of everybody else */
+        { "MXNET_OMP_MAX_THREADS", threads }, { "MXNET_CPU_WORKER_NTHREADS", threads },
+        { "MXNET_SUBGRAPH_VERBOSE", "0" },    { "TF_CPP_MIN_LOG_LEVEL", "2" }, /* errors only */
     };
 
     (void)snprintf(threads, sizeof(threads), "%u", cpus);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define LOOK_MS 200
+#define TELL_MS 5000
 
 static int64_t report_number(const json_t *report, const json_t *model, const char *key)
 {
@@ -45,15 +46,26 @@ char *serve_watch_text(const json_t *model, const json_t *report)
 struct watching {
     struct job_call *x;
     const struct serve_watch *w;
+    enum update_phase phase; /* that was told last */
+    int64_t told_at;
     char told[400];
 };
 
+/* Each phase at once, and numbers now and then. */
 static void tell(struct watching *t, const json_t *model)
 {
-    AUTO_JSON *report = serve_report(t->x, 0);
-    AUTO_FREE char *text = serve_watch_text(model, report);
+    enum update_phase phase = deployment_update_phase(model);
+    int64_t now = loop_now(t->x->loop);
+    AUTO_JSON *report = NULL;
+    AUTO_FREE char *text = NULL;
 
-    if (t->w->quiet || !text || strncmp(text, t->told, sizeof(t->told) - 1) == 0)
+    if (t->w->quiet || (phase == t->phase && now - t->told_at < TELL_MS))
+        return;
+    report = serve_report(t->x, 0);
+    text = serve_watch_text(model, report);
+    t->told_at = now;
+    t->phase = phase;
+    if (!text || strncmp(text, t->told, sizeof(t->told) - 1) == 0)
         return;
     fprintf(stderr, "ydl: %s: %s\n", t->w->model, text);
     (void)snprintf(t->told, sizeof(t->told), "%s", text);

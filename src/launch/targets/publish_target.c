@@ -2,6 +2,7 @@
  * from being published is told before it starts. */
 #include "launch/targets/publish_target.h"
 #include "base/path.h"
+#include "launch/machine_check.h"
 #include "model/git_head.h"
 #include "model/layout.h"
 #include "model/models.h"
@@ -86,8 +87,7 @@ static int publish_find_registry(struct spec_publish *p, struct err *err)
         return r;
     if (p->registry)
         place = take(p->registry);
-    if (str_starts(place, "file://"))
-        memmove(place, place + 7, strlen(place + 7) + 1);
+    check_plain_path(place);
     full = spec_is_remote(place) || !cwd ? strdup(place) : path_join(cwd, place);
     if (!full)
         return err_oom(err);
@@ -173,6 +173,9 @@ int publish_complete(struct spec *s, bool yarn, struct spec_faults *f)
     r = publish_check_names(p, f);
     if (r < 0 || f->n > before || !model_name_ok(p->name))
         return r;
+    if (p->registry && !check_known_place(p->registry))
+        return publish_fault(f, KEY ".registry",
+                             "a registry is a directory, or on hdfs:// or viewfs://");
     r = publish_find_registry(p, &err);
     if (r < 0)
         return r == -ENOMEM ? r : publish_fault(f, KEY ".registry", err.text);

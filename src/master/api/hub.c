@@ -320,6 +320,12 @@ void hub_task_ended(struct master *m, uint32_t task, uint64_t out_bytes, uint64_
         cond_wake_all(&f->wake);
 }
 
+void hub_task_ran(struct master *m, uint32_t task)
+{
+    if (hub_grow_feeds(m) == 0)
+        m->hub->feeds[task].ran = true;
+}
+
 /* An agent that is killed may have started a task that we did not hear of: on one machine its files
  * are here, if there are any. What was saved before is sent again by nobody until the next agent in
  * the container says that it does. */

@@ -35,6 +35,8 @@ uint32_t hub_began(const struct master *m, uint32_t task);
 void hub_follow_again(struct agent_conn *a);
 /* It has ended, having written so much in all. */
 void hub_task_ended(struct master *m, uint32_t task, uint64_t out_bytes, uint64_t err_bytes);
+/* It was started under a master before us. */
+void hub_task_ran(struct master *m, uint32_t task);
 /* Its agent is gone: what it could not send is read from the files. */
 void hub_task_lost(struct master *m, uint32_t task);
 void hub_wake(struct master *m); /* there are new events */

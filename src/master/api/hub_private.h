@@ -11,6 +11,7 @@ enum { OUT, ERR, STREAMS };
  * first byte is the `base`-th of the output as readers see it. */
 struct feed {
     bool started, ended, lost;
+    bool ran;       /* it was started under a master before us; its agent may never tell us so */
     uint32_t agent; /* that has the file */
     /* The start of the task, counted from 1, that the file begins with. It tells files apart for a
      * reader of ours who was another master's: we do not know how long that one's file was. */

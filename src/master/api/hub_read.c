@@ -86,16 +86,20 @@ static bool owes_any(struct follower *f)
     return more;
 }
 
-/* Is an agent on another machine gone, with output of this stream that the reader was not sent?
- * That is among what was saved, if anywhere. */
+/* Is an agent on another machine gone, with output of this stream that the reader was not sent? An
+ * agent that was killed while the job had no master leaves output that nobody tells us of. It is
+ * among what was saved, if anywhere. */
 static bool lacks_stream(const struct follower *f, uint32_t task, int stream)
 {
     const struct feed *d = &f->master->hub->feeds[task];
 
     if (hub_has_files(f->master))
         return false; /* the files are here, and were read */
-    return f->places[task].wanted && d->started && d->lost && hub_wants(f, stream) &&
-           (!d->ended || f->places[task].at[stream] < d->size[stream]);
+    if (!f->places[task].wanted || !hub_wants(f, stream))
+        return false;
+    if (!d->started)
+        return d->ran;
+    return d->lost && (!d->ended || f->places[task].at[stream] < d->size[stream]);
 }
 
 static bool hub_lacks_any(const struct follower *f)

@@ -191,6 +191,28 @@ static int follow_lost(void *arg)
     return 0;
 }
 
+/* Its agent was killed while the job had no master, and is not heard of again. */
+static int follow_untold(void *arg)
+{
+    struct desk *d = arg;
+    struct platform_ops ops = { .apart = true };
+    struct platform platform = { .ops = &ops };
+
+    open_master(d);
+    d->m.platform = &platform;
+    d->m.paths.logs = d->dir;
+    d->m.ended = true;
+    d->follow = (struct follow_options){ .follow = true, .logs = true, .out = true, .err = true };
+    read_all(d);
+    hub_task_ran(&d->m, 0);
+    assert_true(read_stream(d) < 0); /* the reader looks for it where it was saved */
+    d->m.hub->feeds[0].started = d->m.hub->feeds[0].ended = true;
+    read_all(d);
+    assert_int_equal(d->got.len, 0);
+    close_master(d);
+    return 0;
+}
+
 /* Its agent was killed between the start and the word of it. */
 static int follow_unheard(void *arg)
 {
@@ -312,6 +334,12 @@ static void output_of_a_task_that_was_started_unheard_is_read_where_its_files_ar
     on_desk(follow_unheard);
 }
 
+static void output_of_a_task_that_nobody_tells_of_has_no_end(void **state)
+{
+    (void)state;
+    on_desk(follow_untold);
+}
+
 static void what_was_saved_is_named_while_an_agent_sends_it_again(void **state)
 {
     (void)state;
@@ -330,6 +358,7 @@ int main(void)
         cmocka_unit_test(a_reader_gets_records_of_every_length),
         cmocka_unit_test(a_stream_that_lacks_output_of_a_lost_agent_has_no_end),
         cmocka_unit_test(output_of_a_task_that_was_started_unheard_is_read_where_its_files_are),
+        cmocka_unit_test(output_of_a_task_that_nobody_tells_of_has_no_end),
         cmocka_unit_test(what_was_saved_is_named_while_an_agent_sends_it_again),
         cmocka_unit_test(who_asks_for_output_of_a_silent_agent_is_told_what_is_missing),
     };

@@ -93,7 +93,11 @@ static int local_files_open(struct master *m, const char *uri, struct fs_set **r
 
     if (spec_is_remote(uri))
         r = local_access_session(m->loop, m->opt->dir->run, &o, &x->session, err);
-    return r < 0 ? r : fs_set_new(m->loop, x->session, ret, err);
+    if (r == 0)
+        r = fs_set_new(m->loop, x->session, ret, err);
+    if (r < 0)
+        x->session = session_free(x->session);
+    return r;
 }
 
 static void local_files_close(struct master *m, struct fs_set *set)

@@ -175,8 +175,10 @@ static void expect_output(struct master *m, const struct agent_conn *a, const st
 {
     bool ran = t->state == TASK_RUNNING || task_has_ended(t->state);
 
-    if (ran || t->attempt > 0)
-        outputs_started(m, a, t->id, ran ? t->attempt : t->attempt - 1);
+    if (!ran && t->attempt == 0)
+        return;
+    outputs_started(m, a, t->id, ran ? t->attempt : t->attempt - 1);
+    hub_task_ran(m, t->id);
 }
 
 /* The agent is expected under its old number, its slot is set, and the platform knows its

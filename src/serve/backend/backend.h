@@ -28,6 +28,7 @@ struct backend_ops {
     const char *const *files;
     const char *says;    /* for a hint: "ONNX (model.onnx)" */
     const char *package; /* of Python, which brings the library: for another hint */
+    const char *records; /* a file of TensorFlow Serving's warm-up requests, in the model; NULL */
     bool shapes;         /* it may be told them */
     bool directory;      /* a manifest's entry may be "": the model is the directory */
     /* It runs in processes of its own, each one run at a time; `threads` is for each then. */
@@ -52,6 +53,8 @@ struct backend_ops {
      * stay valid until tensors_done(), after unload() no longer. -EINVAL: the input is to blame,
      * anything else is a fault of the model or the library. */
     int (*run)(void *model, const struct tensors *in, struct tensors *ret, struct err *err);
+    /* Can it be run now? NULL: always. Does not wait. */
+    bool (*ready)(void *model);
     void (*unload)(void *model); /* NULL is fine; not while run() is at work */
 };
 

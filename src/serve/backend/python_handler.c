@@ -158,12 +158,22 @@ static int handler_run(void *model, const struct tensors *in, struct tensors *re
     return worker_pool_run(m->pool, in, ret, err);
 }
 
+static bool handler_ready(void *model)
+{
+    const struct handler_model *m = model;
+
+    return worker_pool_ready(m->pool);
+}
+
 static void handler_unload(void *model)
 {
     struct handler_model *m = model;
 
-    if (m)
-        worker_pool_free(m->pool);
+    if (!m)
+        return;
+    worker_pool_free(m->pool);
+    free(m->library->python); /* no other model has it */
+    free(m->library);
     free(m);
 }
 
@@ -180,5 +190,6 @@ const struct backend_ops backend_python = {
     .load = handler_load,
     .signature = handler_signature,
     .run = handler_run,
+    .ready = handler_ready,
     .unload = handler_unload,
 };

@@ -319,6 +319,7 @@ const struct backend_ops backend_tensorflow = {
     .files = tf_files,
     .says = "TensorFlow (" MODEL_FILE ")",
     .package = "tensorflow-cpu",
+    .records = "assets.extra/tf_serving_warmup_requests",
     .directory = true,
     .open = tf_open,
     .load = tf_load,

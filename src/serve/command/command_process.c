@@ -1,6 +1,7 @@
 /* command_process.c - one fiber keeps the program alive; whoever asks it looks at its state. See
  * command_process.h. */
 #include "serve/command/command_process.h"
+#include "base/log.h"
 #include "loop/listen.h"
 #include "loop/proc.h"
 #include "wire/http.h"
@@ -211,7 +212,7 @@ static int64_t live_once(struct command_process *p)
         (void)tell_end(p, status, &err);
     p->ready = false;
     if (err.code && err.code != -ECANCELED && !p->stopping)
-        fprintf(stderr, "ydl-native: %s\n", err.text);
+        log_warn(LOG_MAIN, "%s", err.text);
     if (!p->stopping)
         process_end(p);
     return loop_now(p->o.loop) - began;

@@ -62,6 +62,14 @@ static int busy(const json_t *model, struct err *err)
     return -EBUSY;
 }
 
+/* Another alias, or none any more? */
+static bool follows_anew(const json_t *model, const json_t *q)
+{
+    const json_t *said = json_object_get(q, "follow"), *now = json_object_get(model, "follow");
+
+    return said && (json_is_string(said) ? !json_equal(said, now) : now != NULL);
+}
+
 static int follow(json_t *model, const json_t *q)
 {
     const json_t *said = json_object_get(q, "follow");
@@ -90,8 +98,7 @@ static int ask_update(json_t *plan, json_t *model, const json_t *q, int64_t now,
         return r;
     if (phase != UPDATE_NONE && !json_is_true(json_object_get(q, "replace")))
         return busy(model, err);
-    if (phase == UPDATE_NONE && number == json_int_or(model, "serve", 0) &&
-        !json_is_string(json_object_get(q, "follow")))
+    if (phase == UPDATE_NONE && number == json_int_or(model, "serve", 0) && !follows_anew(model, q))
         return err_set(err, -EEXIST, "'%s' serves version %lld already", text_of(model, "name"),
                        (long long)number);
     if (follow(model, q) < 0)

@@ -89,8 +89,8 @@ static enum update_event see_warming(const json_t *model, const struct update_se
         return UPDATE_BROKEN;
     }
     if (warm > 0 && seen->now - json_int_or(update, "since", 0) > warm) {
-        (void)snprintf(why, WHY, "%lld of %lld replicas were ready after %lld seconds",
-                       (long long)ready, (long long)wanted, (long long)(warm / 1000));
+        (void)snprintf(why, WHY, "%lld of %lld replicas were ready after %.3g seconds",
+                       (long long)ready, (long long)wanted, (double)warm / 1000);
         return UPDATE_LATE;
     }
     return UPDATE_NOTHING;
@@ -127,8 +127,11 @@ static enum update_event see_watching(const json_t *model, const struct update_s
     if (!known || watch <= 0 || seen->now - json_int_or(update, "since", 0) < watch ||
         (!canary_is(canary, "watching") && !canary_is(canary, "shifted")))
         return UPDATE_NOTHING;
-    (void)snprintf(why, WHY, "nothing was wrong with it for %lld seconds",
-                   (long long)(watch / 1000));
+    if (watch < 1000)
+        (void)snprintf(why, WHY, "all its replicas are ready");
+    else
+        (void)snprintf(why, WHY, "nothing was wrong with it for %lld second%s",
+                       (long long)(watch / 1000), watch / 1000 == 1 ? "" : "s");
     return UPDATE_GOOD;
 }
 

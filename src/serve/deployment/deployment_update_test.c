@@ -241,6 +241,22 @@ static void what_cannot_be_done_leaves_its_reason_and_nothing_else(void **state)
     assert_true(json_equal(plan, before));
 }
 
+static void an_alias_is_followed_until_somebody_says_a_version(void **state)
+{
+    AUTO_JSON *plan = plan_new();
+
+    (void)state;
+    ask(plan, "1", UPDATE_TO("1", ",\"follow\":\"champion\""), NULL);
+    assert_int_equal(deployment_update_phase(model_of(plan)), UPDATE_NONE);
+    assert_int_equal(json_int_or(model_of(plan), "followed", 0), 1);
+    ask(plan, "2", UPDATE_TO("1", ",\"follow\":\"champion\""), "serves version 1 already");
+    ask(plan, "3", UPDATE_TO("1", ",\"follow\":null"), NULL);
+    assert_null(json_object_get(model_of(plan), "follow"));
+    ask(plan, "4", UPDATE_TO("1", ",\"follow\":null"), "serves version 1 already");
+    ask(plan, "5", UPDATE_TO("2", ",\"follow\":\"champion\""), NULL);
+    assert_int_equal(json_int_or(model_of(plan), "followed", 0), 2);
+}
+
 static void the_next_update_begins_when_the_one_before_has_gone(void **state)
 {
     AUTO_JSON *plan = plan_new();
@@ -418,6 +434,7 @@ int main(void)
         cmocka_unit_test(a_gateway_that_never_drains_is_not_waited_for),
         cmocka_unit_test(a_request_is_carried_out_once),
         cmocka_unit_test(what_cannot_be_done_leaves_its_reason_and_nothing_else),
+        cmocka_unit_test(an_alias_is_followed_until_somebody_says_a_version),
         cmocka_unit_test(the_next_update_begins_when_the_one_before_has_gone),
         cmocka_unit_test(whatever_happens_a_version_with_replicas_serves_and_every_update_ends),
     };

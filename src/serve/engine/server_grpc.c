@@ -107,6 +107,7 @@ static int on_call(void *user, struct grpc_call *c, struct err *err)
     struct called d = { .server = user, .call = c, .began_ns = (int64_t)uv_hrtime() };
     int r;
 
+    server_look(d.server);
     d.q = server_request_new(d.server, d.server->o->body_max);
     if (!d.q)
         return err_oom(err);

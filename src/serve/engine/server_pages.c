@@ -76,3 +76,18 @@ bool server_page(struct server *s, struct http_call *c, int *ret_status, int *re
     }
     return false;
 }
+
+/* Only what changes is written: a server that drains is not ready, whatever its model is. */
+void server_look(struct server *s)
+{
+    bool was = s->served_model.state == MODEL_AVAILABLE, is;
+
+    if (!s->served_model.signatures_n || !s->source.ops->ready)
+        return;
+    is = s->source.ops->ready(s->model);
+    if (is == was)
+        return;
+    s->served_model.state = is ? MODEL_AVAILABLE : MODEL_LOADING;
+    s->served_model.reason = is ? NULL : "no worker of the handler is ready";
+    s->served.ready = is;
+}

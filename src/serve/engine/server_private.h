@@ -96,3 +96,6 @@ int server_warm_up(struct server *s, size_t *ret, struct err *err);
 
 /* What a failure of a run is called in protocols. */
 enum exchange_code server_code_of(int r);
+
+/* Before each request: a model whose workers are all gone is not available for the time. */
+void server_look(struct server *s);

@@ -428,6 +428,7 @@ int server_handle(void *user, struct http_call *c, struct err *err)
     struct turn t = { .server = s, .call = c, .began_ns = (int64_t)uv_hrtime() };
     int r;
 
+    server_look(s);
     t.deadline = loop_in(s->loop, s->o->deadline_ms);
     server_choose_id(s, http_header(c, "x-request-id"), t.id);
     r = common_headers(&t, err);

@@ -4,12 +4,16 @@
  * They lie in warmup/, beside the model's own directory, and run in the order of their names. A
  * *.json is the body of a request, of TensorFlow Serving's predict or the Open Inference Protocol's
  * infer, whichever it looks like; a *.bin is one with binary tensors, behind the header line that
- * says how long its JSON is, and an empty line. */
+ * says how long its JSON is, and an empty line. A *.json may also say what it is to be answered:
+ * see warmup_expected.h. Those that TensorFlow Serving has in a SavedModel run after them: see
+ * warmup_records.h. */
 #include "base/array.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "loop/work.h"
 #include "serve/engine/server_private.h"
+#include "serve/engine/warmup_expected.h"
+#include "serve/engine/warmup_records.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,11 +24,16 @@
 struct warmup {
     struct server *server;
     const char *dir;
+    bool has_files; /* a model that is one file has nothing beside it */
     struct strs names;
     struct err err;
     /* The present one. */
     const char *name;
     struct buf file;
+    /* Of TensorFlow Serving. */
+    char *records_path;
+    struct buf records;
+    size_t done; /* of them */
 };
 
 /* ---- files ---- */
@@ -148,11 +157,14 @@ static int warmup_ask(struct warmup *w, const struct served *as_ready)
 {
     AUTO_FREE char *target = NULL;
     AUTO_EXCHANGE x = { 0 };
+    AUTO_WARMUP_EXPECTED expected = { 0 };
     struct exchange_request request = { .method = "POST" };
     char length[24] = "";
     enum exchange_step step;
-    int r = make_target(w, &target, length);
+    int r = str_ends(w->name, ".json") ? warmup_expected_read(&w->file, &expected, &w->err) : 0;
 
+    if (r == 0)
+        r = make_target(w, &target, length);
     if (r < 0)
         return r;
     request.target = target;
@@ -164,7 +176,71 @@ static int warmup_ask(struct warmup *w, const struct served *as_ready)
     if (r == 0 && x.answer.status != 200)
         r = err_set(&w->err, -EINVAL, "it was answered %d: %.*s", x.answer.status,
                     (int)x.answer.body.len, (const char *)x.answer.body.data);
+    if (r == 0) {
+        r = warmup_expected_check(&expected, x.answer.body.data, x.answer.body.len, &w->err);
+        if (r < 0)
+            (void)err_wrap(&w->err, r, "the model's answer is wrong");
+    }
     return r;
+}
+
+/* ---- records of TensorFlow Serving ---- */
+
+/* Most models have none. */
+static int records_read(void *arg)
+{
+    struct warmup *w = arg;
+
+    return access(w->records_path, F_OK) < 0 ? 0 : path_read(w->records_path, &w->records, &w->err);
+}
+
+static int records_ask(struct warmup *w, const struct served *as_ready, struct view record)
+{
+    AUTO_EXCHANGE x = { 0 };
+    enum exchange_step step;
+    int r;
+
+    buf_reset(&w->file);
+    r = warmup_record_request(record, w->server->served_model.name, &w->file, &w->err);
+    if (r <= 0)
+        return r;
+    step = exchange_grpc(&x, "/tensorflow.serving.PredictionService/Predict", w->file.data,
+                         w->file.len, as_ready);
+    r = step == EXCHANGE_RUN ? warmup_run(w, &x) : 0;
+    if (r == 0 && x.answer.code != EXCHANGE_OK)
+        r = err_set(&w->err, -EINVAL, "it was answered: %.*s", (int)x.answer.body.len,
+                    (const char *)x.answer.body.data);
+    w->done += r == 0;
+    return r;
+}
+
+static int records_all(struct warmup *w, const struct served *as_ready)
+{
+    struct view file, record;
+    int r = work_run(w->server->loop, records_read, w);
+
+    file = view_of(w->records.data, w->records.len);
+    for (size_t i = 0; r >= 0 && i < WARMUP_MAX; i++) {
+        r = warmup_record_next(&file, &record, &w->err);
+        if (r == 0)
+            return 0;
+        if (r > 0)
+            r = records_ask(w, as_ready, record);
+        if (r < 0 && r != -ECANCELED)
+            (void)err_wrap(&w->err, r, "the warm-up request %zu of '%s' failed", i + 1,
+                           w->records_path);
+    }
+    return r < 0 ? r : 0;
+}
+
+/* Of a model that is a directory, or is named by a file in it. */
+static char *records_path(const struct server *s)
+{
+    AUTO_FREE char *dir = s->source.ops->directory && !str_ends(s->source.path, ".pb")
+                              ? strdup(s->source.path)
+                              : path_dir(s->source.path);
+
+    return dir ? path_join(dir, s->source.ops->records) : NULL;
 }
 
 static int warmup_all(struct warmup *w)
@@ -172,7 +248,7 @@ static int warmup_all(struct warmup *w)
     struct server *s = w->server;
     struct served_model model = s->served_model;
     struct served as_ready = s->served;
-    int r = work_run(s->loop, list_names, w);
+    int r = w->has_files ? work_run(s->loop, list_names, w) : 0;
 
     model.state = MODEL_AVAILABLE;
     model.signatures = s->signatures;
@@ -187,7 +263,7 @@ static int warmup_all(struct warmup *w)
         if (r < 0 && r != -ECANCELED)
             (void)err_wrap(&w->err, r, "the warm-up request '%s' failed", w->name);
     }
-    return r;
+    return r < 0 || !w->records_path ? r : records_all(w, &as_ready);
 }
 
 int server_warm_up(struct server *s, size_t *ret, struct err *err)
@@ -196,18 +272,25 @@ int server_warm_up(struct server *s, size_t *ret, struct err *err)
     AUTO_FREE char *dir = NULL;
     int r;
 
-    if (!s->source.dir && !s->o->warmup)
+    if (!s->source.dir && !s->o->warmup && !s->source.ops->records)
         return 0;
-    dir = s->o->warmup ? strdup(s->o->warmup) : path_join(s->source.dir, "warmup");
+    dir = s->o->warmup ? strdup(s->o->warmup)
+                       : path_join(s->source.dir ? s->source.dir : "", "warmup");
     if (!dir)
         return err_oom(err);
     w.dir = dir;
+    w.has_files = s->o->warmup || s->source.dir;
+    if (s->source.ops->records && !(w.records_path = records_path(s)))
+        return err_oom(err);
+    buf_init(&w.records, s->o->memory_max);
     buf_init(&w.file, s->o->body_max);
     r = warmup_all(&w);
     if (r < 0 && err)
         *err = w.err;
-    *ret = w.names.n;
+    *ret = w.names.n + w.done;
     strs_done(&w.names);
+    buf_done(&w.records);
+    free(w.records_path);
     buf_done(&w.file);
     return r;
 }

@@ -409,14 +409,15 @@ static int read_inputs(struct exchange *x, yyjson_doc *doc, size_t size, struct 
     return r;
 }
 
-/* Checked like any other; then again dynamic, because its outputs are not known. */
+/* Read like any other; what is run is the model's own signature. */
 static int read_dynamic(struct exchange *x, yyjson_doc *doc, size_t n, struct err *err)
 {
+    const struct signature *of = x->signature;
     int r = tfs_learn_inputs(x, yyjson_doc_get_root(doc), err);
 
     if (r == 0)
         r = read_inputs(x, doc, n, err);
-    x->own.dynamic = true;
+    x->signature = of;
     return r;
 }
 

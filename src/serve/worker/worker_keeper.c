@@ -1,7 +1,7 @@
 /* worker_keeper.c - the thread that keeps the workers of a pool alive: it starts them, hears that
  * they are ready, passes on what they print, and sees them end. It waits for all of that at once.
  * See worker_pool.h. */
-#include "base/str.h"
+#include "base/log.h"
 #include "serve/worker/worker_pool_private.h"
 
 #include <poll.h>
@@ -166,14 +166,18 @@ static void keeper_on_end(struct worker_pool *p, struct worker *w, int status)
     (void)worker_process_end_text(status, w->end_text);
     memcpy(w->end_line, w->last_line, sizeof(w->end_line));
     if (!p->stopping)
-        (void)err_set(&err, -EIO, "the handler's worker %s%s%s", w->end_text,
+        (void)err_set(&err, -EIO, "the handler's worker %u %s%s%s", w->index, w->end_text,
                       *w->last_line ? ": " : "", w->last_line);
     pthread_mutex_unlock(&p->lock);
     pthread_cond_broadcast(&p->changed);
-    if (err.code)
+    if (err.code) {
         keeper_failed(p, &err);
-    if (state != WORKER_BUSY) /* a run gives it back first */
+        log_warn(LOG_MAIN, "%s", err.text);
+    }
+    if (state != WORKER_BUSY)
         keeper_put_down(p, w);
+    else /* a run gives it back first; what the worker left behind may hold the other end */
+        (void)shutdown(w->process.socket, SHUT_RDWR);
 }
 
 /* ---- all of them ---- */

@@ -65,8 +65,10 @@ static int take_worker(struct worker_pool *p, struct worker **ret, struct err *e
         else
             (void)wait_change(p, begin + ms);
     }
-    if (r == 0)
+    if (r == 0) {
         (*ret)->state = WORKER_BUSY;
+        (*ret)->last_line[0] = '\0'; /* of earlier requests: it would explain nothing */
+    }
     pthread_mutex_unlock(&p->lock);
     return r;
 }
@@ -205,6 +207,21 @@ int worker_pool_run(struct worker_pool *p, const struct tensors *in, struct tens
 }
 
 /* ---- the pool ---- */
+
+bool worker_pool_ready(struct worker_pool *p)
+{
+    int64_t now = worker_now();
+    bool ready;
+
+    pthread_mutex_lock(&p->lock);
+    if (find_state(p, WORKER_IDLE) || find_state(p, WORKER_BUSY))
+        p->none_ms = 0;
+    else if (p->none_ms == 0)
+        p->none_ms = now;
+    ready = p->none_ms == 0 || now - p->none_ms < NONE_MS;
+    pthread_mutex_unlock(&p->lock);
+    return ready;
+}
 
 const char *worker_pool_about(const struct worker_pool *p)
 {

@@ -25,6 +25,8 @@ struct worker_pool_options {
 /* Starts all of them and waits until all are ready: an error is that of the first that is not.
  * *ret is the caller's: worker_pool_free(). */
 int worker_pool_new(const struct worker_pool_options *o, struct worker_pool **ret, struct err *err);
+/* False when none has been there for some seconds. Any thread. */
+bool worker_pool_ready(struct worker_pool *p);
 /* What a worker told of the model when it was loaded: JSON. */
 const char *worker_pool_about(const struct worker_pool *p);
 /* Any number of threads. `ret` is empty before. -EINVAL: the handler refused the inputs;

@@ -25,7 +25,7 @@ struct worker {
     bool ended;                  /* likewise: the process has, while a run still has it */
     int status;                  /* then */
     uint64_t life;               /* likewise: counts processes */
-    char last_line[WORKER_LINE]; /* likewise: that it printed */
+    char last_line[WORKER_LINE]; /* likewise: that it printed since its last request began */
     char end_text[64];           /* likewise: how the last one ended, and its last line */
     char end_line[WORKER_LINE];
     struct worker_process process;
@@ -48,6 +48,7 @@ struct worker_pool {
     bool stopping;          /* under the lock */
     bool loaded;            /* likewise: all were ready once */
     struct err failed;      /* likewise: why one could not be loaded; code 0: none yet */
+    int64_t none_ms;        /* likewise: since when no worker was there to run; 0 */
     struct worker *v;
     unsigned n;
 };
