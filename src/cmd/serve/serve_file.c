@@ -30,6 +30,9 @@ static const struct spec_key model_keys[] = {
     { "library", SPEC_TEXT, AT(library),
       .help = "the library that runs the model, or its directory (default: in the active Python "
               "environment)" },
+    { "python", SPEC_TEXT, AT(python),
+      .help = "the Python of a handler, or its environment (default: one with its requirements, or "
+              "the active one)" },
     { 0 },
 };
 #undef AT
@@ -317,24 +320,33 @@ int serve_file_parse(const char *file, const void *text, size_t n, struct serve_
 
 /* ---- where its files are ---- */
 
+static int make_absolute_in(const char *dir, char **at)
+{
+    char *whole = *at ? path_join(dir, *at) : NULL;
+
+    if (!*at)
+        return 0;
+    if (!whole)
+        return -ENOMEM;
+    free(*at);
+    *at = whole;
+    return 0;
+}
+
 int serve_file_resolve(struct serve_file *s, const char *dir)
 {
     char **const paths[] = { &s->registry, &s->gateway.key_file, &s->gateway.certificate,
                              &s->gateway.private_key, &s->gateway.haproxy };
-    size_t all = COUNT_OF(paths) + s->n;
+    int r = 0;
 
-    for (size_t i = 0; i < all; i++) {
-        char **at = i < COUNT_OF(paths) ? paths[i] : &s->models[i - COUNT_OF(paths)].library;
-        char *whole = *at ? path_join(dir, *at) : NULL;
-
-        if (*at && !whole)
-            return -ENOMEM;
-        if (!whole)
-            continue;
-        free(*at);
-        *at = whole;
+    for (size_t i = 0; r == 0 && i < COUNT_OF(paths); i++)
+        r = make_absolute_in(dir, paths[i]);
+    for (size_t i = 0; r == 0 && i < s->n; i++) {
+        r = make_absolute_in(dir, &s->models[i].library);
+        if (r == 0)
+            r = make_absolute_in(dir, &s->models[i].python);
     }
-    return 0;
+    return r;
 }
 
 /* ---- its schema ---- */

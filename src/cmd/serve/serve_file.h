@@ -13,12 +13,12 @@
 #include "job/spec/spec.h"
 
 #define SERVE_FILE_MAX MIB
-#define SERVE_FILE_MODELS 64    /* as many as a gateway has */
+#define SERVE_FILE_MODELS 12    /* as many as a deployment has */
 #define SERVE_FILE_REPLICAS 256 /* of a model, likewise */
 
 struct serve_file_model {
     char *model; /* NAME, NAME:VERSION or NAME@ALIAS */
-    char *device, *library;
+    char *device, *library, *python;
     unsigned replicas, cpus, batch; /* cpus, batch: 0: not said */
     uint64_t memory;                /* 0: not said */
     int64_t batch_delay;            /* ms; -1: not said */

@@ -18,6 +18,7 @@ static void a_file_says_all_of_a_deployment(void **state)
                                "    batch-delay: 2ms\n"
                                "    device: cuda:1\n"
                                "    library: env\n"
+                               "    python: venv/bin/python\n"
                                "  - prices:7\n"
                                "gateway:\n"
                                "  host: 0.0.0.0\n"
@@ -45,6 +46,7 @@ static void a_file_says_all_of_a_deployment(void **state)
     assert_int_equal(s.models[0].batch_delay, 2);
     assert_string_equal(s.models[0].device, "cuda:1");
     assert_string_equal(s.models[0].library, "/srv/shop/env");
+    assert_string_equal(s.models[0].python, "/srv/shop/venv/bin/python");
     assert_string_equal(s.models[1].model, "prices:7");
     assert_int_equal(s.models[1].replicas, 1);
     assert_int_equal(s.models[1].batch_delay, -1);
@@ -138,7 +140,7 @@ static void the_schema_has_every_key(void **state)
     model = json_array_get(
         json_object_get(json_object_get(json_object_get(properties, "models"), "items"), "anyOf"),
         1);
-    assert_int_equal(json_object_size(json_object_get(model, "properties")), 8);
+    assert_int_equal(json_object_size(json_object_get(model, "properties")), 9);
     assert_true(json_is_false(json_object_get(schema, "additionalProperties")));
 }
 

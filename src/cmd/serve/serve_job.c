@@ -34,7 +34,7 @@ static json_t *plan_model(const struct serve_job *j, size_t i)
         json_object_set_new(version, "serial", json_integer((json_int_t)i + 1)) < 0)
         return NULL;
     model = json_pack("{s:s, s:i, s:[o, o], s:I, s:o, s:[O]}", "name", m->v.m.name, "replicas",
-                      (int)j->replicas, "groups", group_name(i, 0), group_name(i, 1), "serve",
+                      (int)m->replicas, "groups", group_name(i, 0), group_name(i, 1), "serve",
                       (json_int_t)m->v.m.version, "health",
                       json_sprintf("/v2/models/%s/ready", m->v.m.name), "versions", version);
     if (!model || (m->alias && (set_text(model, "follow", m->alias) < 0 ||
@@ -104,11 +104,11 @@ static json_t *gateway_role(const struct serve_job *j)
     return json_pack("{s:i, s:o}", "count", 1, "command", command_of("deployment", options));
 }
 
-static json_t *replica_role(const struct serve_job *j, unsigned count)
+static json_t *replica_role(const struct serve_model *m, unsigned count)
 {
-    const char *const options[] = { "--cpus",   j->cpus,         "--batch",
-                                    j->batch,   "--batch-delay", j->batch_delay,
-                                    "--device", j->device,       NULL };
+    const char *const options[] = { "--cpus",   m->cpus,         "--batch",
+                                    m->batch,   "--batch-delay", m->batch_delay,
+                                    "--device", m->device,       NULL };
     AUTO_JSON *command = command_of("replica", options);
     AUTO_JSON *role = NULL;
 
@@ -119,7 +119,7 @@ static json_t *replica_role(const struct serve_job *j, unsigned count)
     /* Who decides over the job's success cannot be none. */
     role = json_pack("{s:i, s:b, s:i, s:O}", "count", (int)count, "decides", 0, "ports", 1,
                      "command", command);
-    if (!role || set_text(role, "cpus", j->cpus) < 0 || set_text(role, "memory", j->memory) < 0)
+    if (!role || set_text(role, "cpus", m->cpus) < 0 || set_text(role, "memory", m->memory) < 0)
         return NULL;
     return take(role);
 }
@@ -136,8 +136,8 @@ static json_t *roles_of(const struct serve_job *j, const json_t *plan)
         {
             const char *name = json_string_value(g);
 
-            if (json_object_set_new(roles, name, replica_role(j, deployment_group_size(m, name))) <
-                0)
+            if (json_object_set_new(
+                    roles, name, replica_role(&j->models[i], deployment_group_size(m, name))) < 0)
                 return NULL;
         }
     }

@@ -6,7 +6,10 @@
 
 struct serve_model {
     struct serve_version v;
-    const char *alias; /* that it follows; NULL: none. Borrowed */
+    const char *alias; /* that it follows; NULL: none. Borrowed, like what follows */
+    const char *cpus, *memory, *batch, *batch_delay,
+        *device; /* as they were given; NULL: default */
+    unsigned replicas;
 };
 
 struct serve_job {
@@ -17,9 +20,6 @@ struct serve_job {
     const char *host;                      /* numeric address of the gateway; NULL: its machine's */
     const char *key_file;                  /* NULL: no key is wanted */
     const char *certificate, *private_key; /* NULL: no TLS */
-    const char *cpus, *memory, *batch, *batch_delay,
-        *device;       /* as they were given; NULL: default */
-    unsigned replicas; /* of each model */
 };
 
 /* The first plan (serve/deployment/deployment_plan.h); the caller's. */

@@ -13,7 +13,7 @@
 
 struct args {
     struct job_where where;
-    const char *to, *model, *lib, *canary, *errors, *slower, *watch;
+    const char *file, *to, *model, *lib, *canary, *errors, *slower, *watch;
     unsigned requests;
     int64_t timeout;
     bool replace, wait;
@@ -141,7 +141,9 @@ static int target_of(const char *to, struct model_ref *ret, struct err *err)
 
 static int change_of(const struct args *a, struct serve_change *c, struct err *err)
 {
-    int r = target_of(a->to, &c->ref, err);
+    int r = a->file && (a->to || a->model || a->lib || a->canary || a->slower)
+                ? cli_bad(err, "with --file, the file says which version, and how it takes over")
+                : target_of(a->to, &c->ref, err);
 
     if (r == 0 && a->canary)
         r = percent_of("--canary", a->canary, &c->percent, err);
@@ -171,8 +173,12 @@ static int serve_update_work(struct job_call *x, struct err *err)
                               .follows = true };
     AUTO_JSON *status = NULL;
     AUTO_JSON *plan = NULL;
-    int r = change_of(a, &c, err);
+    int r = !a->file && x->cli->n_operands == 0
+                ? cli_bad(err, "which deployment? Try: ydl serve list")
+                : change_of(a, &c, err);
 
+    if (r == 0 && a->file)
+        return serve_update_file(x, a->file, &c, err);
     if (r == 0)
         r = serve_find(x, &status, err);
     if (r == 0)
@@ -182,8 +188,8 @@ static int serve_update_work(struct job_call *x, struct err *err)
 
 /* clang-format off */
 const struct cli_verb verb_serve_update = {
-    .name = "update", .summary = "serve another version of a model", .operands = "DEPLOYMENT",
-    .least = 1, .most = 1, .ask = "Which deployment? Try: ydl serve list",
+    .name = "update", .summary = "serve another version of a model", .operands = "[DEPLOYMENT]",
+    .most = 1,
     JOB_VERB(serve_update_work),
     .text = "Starts replicas of the new version beside those that serve, sends them requests when "
             "all are ready, and stops the old ones when they have answered what they had. No request "
@@ -197,13 +203,15 @@ const struct cli_verb verb_serve_update = {
             "A deployment that is updated to an alias follows it from then on; one that is updated to "
             "a version does not follow an alias any more.",
     CLI_OPTS(struct args,
+        { "file", 'f', CLI_TEXT, AT(file), NULL, "FILE",
+          "change versions and replicas to those in the deployment's file", .group = CLI_WHAT },
         { "to", 0, CLI_TEXT, AT(to), NULL, "VERSION|@ALIAS", "which version",
           .fallback = "the newest", .group = CLI_WHAT },
         { "model", 0, CLI_TEXT, AT(model), NULL, "NAME", "which model, if it serves several",
           .group = CLI_WHAT },
         { "lib", 0, CLI_TEXT, AT(lib), NULL, "PATH",
           "the library that runs the model, or its directory",
-          .fallback = "in the active Python environment", .group = CLI_WHAT },
+          .fallback = "in the active Python environment", .group = CLI_WHAT, .rare = true },
         { "canary", 0, CLI_TEXT, AT(canary), NULL, "P%",
           "share of the requests that the new version gets at first", .group = CLI_FAILURES },
         { "errors", 0, CLI_TEXT, AT(errors), "1%", "P%", "requests that may fail",
@@ -226,7 +234,8 @@ const struct cli_verb verb_serve_update = {
                  { "ydl serve update resnet --to 2 --canary 10%",
                    "try version 2 on a tenth of the requests first" },
                  { "ydl serve update shop --model bert --to @champion",
-                   "serve what an alias names, and follow it" }),
+                   "serve what an alias names, and follow it" },
+                 { "ydl serve update -f shop.yaml", "become what the file says now" }),
     CLI_SECTIONS({ "EXIT STATUS",
         "0\tThe new version serves.\n"
         "1\tIt was given up, and the old one goes on: the message says why. Or it could not be "

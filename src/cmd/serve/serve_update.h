@@ -17,3 +17,6 @@ struct serve_change {
 /* Finds the version, asks the deployment in x->client for it, and stays with it. */
 int serve_change(struct job_call *x, const json_t *plan, const struct serve_change *c,
                  struct err *err);
+/* Changes what differs between a deployment and its file (serve_file.h); `c` has the options. */
+int serve_update_file(struct job_call *x, const char *path, const struct serve_change *c,
+                      struct err *err);

@@ -3,9 +3,17 @@
 #include "cmd/verbs.h"
 
 static const struct cli_verb *const subs[] = {
-    &verb_serve_deploy,   &verb_serve_list,   &verb_serve_logs,
-    &verb_serve_rollback, &verb_serve_scale,  &verb_serve_status,
-    &verb_serve_stop,     &verb_serve_update, NULL,
+    &verb_serve_deploy,
+    &verb_serve_list,
+    &verb_serve_logs,
+    &verb_serve_plan,
+    &verb_serve_rollback,
+    &verb_serve_scale,
+    &verb_serve_schema,
+    &verb_serve_status,
+    &verb_serve_stop,
+    &verb_serve_update,
+    NULL,
 };
 
 /* clang-format off */
@@ -26,6 +34,8 @@ const struct cli_verb verb_serve = {
       { "JSON OUTPUT",
         "deploy\tname, job, url, model, version, replicas, library: path, sha256; and models: each "
         "with model, version, follows, library.\n"
+        "plan\tname, host, tls, key_file, registry, and models: model, version, follows, format, bytes, "
+        "path, replicas, groups, cpus, memory, batch, batch_delay, device, library.\n"
         "list\tdeployments: name, job, state, url, versions (as mlp:2), replicas, created.\n"
         "status\tname, job, state, url, models (model, version, previous, follows, replicas, update, "
         "last), groups (group, count), tasks, and gateway, what the gateway says of versions and "

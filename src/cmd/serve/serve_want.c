@@ -1,0 +1,202 @@
+/* serve_want.c - options, operands and a file become one wish. Names of files are made absolute
+ * here, as the job's tasks have directories of their own: those of options from where we are, those
+ * of a file from where it is.
+ */
+#include "cmd/serve/serve_want.h"
+#include "base/path.h"
+#include "cli/exit.h"
+#include "launch/launch_options.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+#define TIMEOUT_MS 120000
+#define LOOPBACK "127.0.0.1"
+
+void serve_want_done(struct serve_want *w)
+{
+    serve_file_done(&w->file);
+    strs_done(&w->texts);
+}
+
+/* A text that lives as long as the rest; NULL where there is no memory. */
+static const char *want_keep(struct serve_want *w, char *text)
+{
+    return strs_take(&w->texts, text) < 0 ? NULL : w->texts.v[w->texts.n - 1];
+}
+
+/* ---- the file ---- */
+
+/* Its directory, absolute. */
+static char *dir_of(const char *path)
+{
+    AUTO_FREE char *whole = str_eq(path, "-") ? NULL : realpath(path, NULL);
+
+    return whole ? path_dir(whole) : realpath(".", NULL);
+}
+
+int serve_want_file(const struct cli *c, const char *path, struct serve_file *ret, struct err *err)
+{
+    bool is_stdin = str_eq(path, "-");
+    const char *name = is_stdin ? "standard input" : path;
+    AUTO_BUF text = { .max = SERVE_FILE_MAX };
+    AUTO_SPEC_FAULTS f = { 0 };
+    AUTO_FREE char *dir = NULL;
+    int r = path_read(is_stdin ? "/dev/stdin" : path, &text, err);
+
+    if (r == -E2BIG)
+        return cli_bad(err, "'%s' is larger than %zu MB", name, SERVE_FILE_MAX / MIB);
+    if (r < 0)
+        return exit_named_file(r, err);
+    r = serve_file_parse(name, text.data ? text.data : (uint8_t *)"", text.len, ret, &f);
+    if (r == 0) {
+        dir = dir_of(path);
+        r = dir ? serve_file_resolve(ret, dir) : -ENOMEM;
+    }
+    return r == -ENOMEM ? err_oom(err) : r < 0 ? options_faults(c, &f, err) : 0;
+}
+
+/* ---- both ---- */
+
+static const char *either(const char *option, const char *file)
+{
+    return option ? option : file;
+}
+
+/* A number as the option would have it. */
+static int number_text(struct serve_want *w, const char *option, uint64_t n, const char *unit,
+                       const char **ret)
+{
+    *ret = option;
+    if (option || n == 0)
+        return 0;
+    *ret = want_keep(w, str_printf("%" PRIu64 "%s", n, unit));
+    return *ret ? 0 : -ENOMEM;
+}
+
+/* In the largest unit that divides it: "1g". */
+static int size_text(struct serve_want *w, const char *option, uint64_t n, const char **ret)
+{
+    static const char *const units[] = { "", "k", "m", "g", "t" };
+    size_t unit = 0;
+
+    for (; n > 0 && n % KIB == 0 && unit + 1 < COUNT_OF(units); unit++)
+        n /= KIB;
+    return number_text(w, option, n, units[unit], ret);
+}
+
+static int model_of_file(const struct serve_options *o, const struct serve_file_model *f,
+                         struct serve_want *w)
+{
+    struct serve_want_model *m = &w->models[w->n++];
+    int r = number_text(w, o->cpus, f->cpus, "", &m->cpus);
+
+    if (r == 0)
+        r = size_text(w, o->memory, f->memory, &m->memory);
+    if (r == 0)
+        r = number_text(w, o->batch, f->batch, "", &m->batch);
+    if (r == 0)
+        r = number_text(w, o->batch_delay, f->batch_delay > 0 ? (uint64_t)f->batch_delay : 0, "ms",
+                        &m->batch_delay);
+    m->model = f->model;
+    m->device = either(o->device, f->device);
+    m->lib = either(o->lib, f->library);
+    m->python = either(o->python, f->python);
+    m->replicas = f->replicas;
+    return r;
+}
+
+static int models_of_operands(const struct serve_options *o, char *const *models,
+                              struct serve_want *w, struct err *err)
+{
+    for (; *models; models++) {
+        if (w->n == SERVE_FILE_MODELS)
+            return cli_bad(err, "at most %d models behind one address", SERVE_FILE_MODELS);
+        w->models[w->n++] = (struct serve_want_model){ .model = *models,
+                                                       .cpus = o->cpus,
+                                                       .memory = o->memory,
+                                                       .batch = o->batch,
+                                                       .batch_delay = o->batch_delay,
+                                                       .device = o->device,
+                                                       .lib = o->lib,
+                                                       .python = o->python,
+                                                       .replicas = 1 };
+    }
+    return 0;
+}
+
+static int want_models(const struct serve_options *o, char *const *models, struct serve_want *w,
+                       struct err *err)
+{
+    int64_t replicas = 0;
+    int r = 0;
+
+    if (o->file && *models)
+        return cli_bad(err, "either --file or the models' names say what to deploy");
+    if (!o->file && !*models)
+        return cli_bad(err, "which model? Try: ydl model list");
+    if (o->replicas && str_to_i64(o->replicas, 1, SERVE_FILE_REPLICAS, &replicas) < 0)
+        return cli_bad(err, "option '--replicas': '%s' is not a number from 1 to %d", o->replicas,
+                       SERVE_FILE_REPLICAS);
+    if (!o->file)
+        r = models_of_operands(o, models, w, err);
+    for (size_t i = 0; r == 0 && i < w->file.n; i++)
+        r = model_of_file(o, &w->file.models[i], w) < 0 ? err_oom(err) : 0;
+    for (size_t i = 0; replicas > 0 && i < w->n; i++)
+        w->models[i].replicas = (unsigned)replicas;
+    return r;
+}
+
+/* Names without a slash are looked for elsewhere: programs in PATH. */
+static int make_absolute(struct serve_want *w, const char **at)
+{
+    char whole[PATH_MAX];
+
+    if (!*at || **at == '/' || !getcwd(whole, sizeof(whole)))
+        return 0;
+    *at = want_keep(w, path_join(whole, *at));
+    return *at ? 0 : -ENOMEM;
+}
+
+static int want_paths(struct serve_want *w)
+{
+    const char **const paths[] = { &w->key_file, &w->certificate, &w->private_key };
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < COUNT_OF(paths); i++)
+        r = make_absolute(w, paths[i]);
+    if (r == 0 && w->haproxy && strchr(w->haproxy, '/'))
+        r = make_absolute(w, &w->haproxy);
+    for (size_t i = 0; r == 0 && i < w->n; i++)
+        r = make_absolute(w, &w->models[i].lib);
+    for (size_t i = 0; r == 0 && i < w->n; i++)
+        if (w->models[i].python && strchr(w->models[i].python, '/'))
+            r = make_absolute(w, &w->models[i].python);
+    return r;
+}
+
+int serve_want_make(const struct cli *c, struct serve_want *ret, struct err *err)
+{
+    const struct serve_options *o = c->args;
+    const struct serve_file_gateway *g = &ret->file.gateway;
+    int r;
+
+    *ret = (struct serve_want){ 0 };
+    r = o->file ? serve_want_file(c, o->file, &ret->file, err) : 0;
+    if (r == 0)
+        r = want_models(o, c->operands, ret, err);
+    if (r != 0)
+        return r;
+    ret->name = either(o->name, ret->file.name);
+    ret->registry = either(o->registry, ret->file.registry);
+    ret->haproxy = either(o->haproxy, g->haproxy);
+    ret->host = either(either(o->host, g->host), LOOPBACK);
+    ret->key_file = either(o->key_file, g->key_file);
+    ret->certificate = either(o->certificate, g->certificate);
+    ret->private_key = either(o->private_key, g->private_key);
+    ret->timeout = o->timeout > 0          ? o->timeout
+                   : ret->file.timeout > 0 ? ret->file.timeout
+                                           : TIMEOUT_MS;
+    return want_paths(ret) < 0 ? err_oom(err) : 0;
+}

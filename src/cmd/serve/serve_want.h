@@ -1,0 +1,39 @@
+/* serve_want.h - what is to be deployed, as options, operands and perhaps a file say it. Options
+ * win over the file. Opens the file, and nothing else. */
+#pragma once
+#include "client/job_call.h"
+#include "cmd/serve/serve_file.h"
+
+/* The arguments of the verbs that deploy. Texts are NULL where nothing was said. */
+struct serve_options {
+    struct job_where where;
+    const char *file, *registry, *name, *lib, *python, *haproxy, *host, *key_file, *certificate,
+        *private_key;
+    const char *replicas, *cpus, *memory, *batch, *batch_delay, *device;
+    int64_t timeout; /* 0: not said */
+};
+
+/* As the options of the job's tasks take them; NULL: default. */
+struct serve_want_model {
+    const char *model, *cpus, *memory, *batch, *batch_delay, *device, *lib, *python;
+    unsigned replicas;
+};
+
+struct serve_want {
+    const char *name, *registry, *haproxy, *host, *key_file, *certificate, *private_key;
+    int64_t timeout;
+    struct serve_want_model models[SERVE_FILE_MODELS];
+    size_t n;
+    struct serve_file file; /* what it borrows from, with the following */
+    struct strs texts;
+};
+
+/* From a command line whose arguments are a struct serve_options, and whose operands are models.
+ * Mistakes in the file are printed, and the result is an exit code. `ret` needs serve_want_done()
+ * in any case. */
+int serve_want_make(const struct cli *c, struct serve_want *ret, struct err *err);
+/* The file alone, with absolute names; likewise. */
+int serve_want_file(const struct cli *c, const char *path, struct serve_file *ret, struct err *err);
+void serve_want_done(struct serve_want *w);
+
+#define AUTO_SERVE_WANT AUTO_DONE(serve_want_done) struct serve_want
