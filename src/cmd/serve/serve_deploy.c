@@ -186,7 +186,7 @@ static int deploy_await(struct deploying *d, struct err *err)
         int r = client_status(d->x->client, true, &status, err);
 
         if (r < 0)
-            return r;
+            return r == -ECANCELED ? give_up(d, err_set(err, r, "interrupted"), err) : r;
         if (json_is_integer(json_object_get(status, "ended"))) {
             (void)job_tell(status, client_logs(d->x->client), err);
             (void)tell_registry(d, false, NULL);
