@@ -201,7 +201,7 @@ static int conf_backend(const struct haproxy_conf *c, const struct gateway_model
                    "backend %s\n"
                    "    balance leastconn\n"
                    "    option httpchk\n"
-                   "    http-check send meth GET uri %s ver HTTP/1.1 hdr Host gateway\n"
+                   "    http-check send meth GET uri %s ver HTTP/1.1 hdr Host gateway%s%s%s\n"
                    "    http-check expect status 200\n"
                    "    option redispatch 1\n"
                    "    retries 3\n"
@@ -211,9 +211,10 @@ static int conf_backend(const struct haproxy_conf *c, const struct gateway_model
                    "hdr Retry-After 1 string \"{\\\"error\\\": \\\"No replica of %s, version "
                    "%lld, is ready.\\\"}\\n\" if { nbsrv eq 0 } !{ stopping }\n"
                    "    http-request deny deny_status 503 if { queue(%s) ge %u }\n",
-                   name, m->health, m->retry ? "always" : "never",
-                   m->retry ? " empty-response 503" : "", m->name, (long long)v->number, name,
-                   m->queue);
+                   name, m->health, c->replica_key ? " hdr Authorization \"Bearer " : "",
+                   c->replica_key ? c->replica_key : "", c->replica_key ? "\"" : "",
+                   m->retry ? "always" : "never", m->retry ? " empty-response 503" : "", m->name,
+                   (long long)v->number, name, m->queue);
     for (size_t i = 0; r == 0 && i < v->n; i++) {
         const struct gateway_replica *x = &v->replicas[i];
 
