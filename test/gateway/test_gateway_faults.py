@@ -51,6 +51,32 @@ def test_a_killed_haproxy_is_back_on_its_port(tmp_path):
         assert g.status()["haproxy"]["restarts"] == 3
 
 
+def test_a_signal_to_both_is_no_death_of_haproxy(tmp_path):
+    """Whoever stops a task may tell all of its processes."""
+    a = Replica("a")
+    g = Gateway(tmp_path, models=[model([a])]).start()
+    with running(g, a):
+        g.await_ready("a")
+        began = time.monotonic()
+        os.kill(haproxies(tmp_path)[0], signal.SIGTERM)
+        until(lambda: not haproxies(tmp_path), "HAProxy has ended")
+        time.sleep(0.1)  # the gateway has seen it
+        g.ask_to_end()
+        together = time.monotonic() - began < 0.4  # a machine that busy may take longer than it waits
+        assert "died" not in g.stop() or not together
+
+
+def test_a_haproxy_that_was_told_to_end_alone_comes_back(tmp_path):
+    a = Replica("a")
+    g = Gateway(tmp_path, models=[model([a])]).start()
+    with running(g, a):
+        g.await_ready("a")
+        os.kill(haproxies(tmp_path)[0], signal.SIGTERM)
+        assert request(g.port)[0] == 200
+        g.await_ready("a")
+        assert "died; starting it again" in g.stop()
+
+
 def test_haproxy_comes_back_with_its_keys_also_when_their_file_is_gone(tmp_path):
     (keys := tmp_path / "keys").write_text("long-enough-secret\n")
     keys.chmod(0o600)

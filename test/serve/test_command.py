@@ -68,6 +68,20 @@ def test_requests_go_through_as_they_are(command):
     assert answer.headers.get_all("Set-Cookie") == ["a=1", "b=2"]
 
 
+def test_a_key_is_asked_for_and_not_passed_on(command, tmp_path):
+    keys = tmp_path / "keys"
+    keys.write_text("the-key-of-this-test\n")
+    keys.chmod(0o600)
+    server = command("--key-file", keys, "--name", "chat")
+    for path in ("/echo", "/v2/models/chat/ready", "/monitoring/prometheus/metrics"):
+        answer = server.get(path)
+        assert answer.status == 401 and "Authorization: Bearer KEY" in answer.json["error"]
+    assert server.get("/v2/health/ready").status == server.get("/v2/health/live").status == 200
+    answer = server.ask("POST", "/echo", b"text", {"Authorization": "Bearer the-key-of-this-test"})
+    assert (answer.status, answer.json["body"]) == (200, "text")
+    assert "authorization" not in {k.lower() for k in answer.json["headers"]}
+
+
 @pytest.mark.parametrize("path, status, size", [
     ("/teapot", 418, 15), ("/nothing", 204, 0), ("/large", 200, 8 << 20), ("/none", 404, 25)])
 def test_answers_come_back_as_they_are(command, path, status, size):
@@ -226,6 +240,13 @@ def test_a_program_that_cannot_start_ends_the_server(tmp_path, words, says):
     done = run(tmp_path)
     assert done.returncode == 1
     assert says in done.stderr
+
+
+def test_its_version_is_ready_and_no_other(command):
+    server = command("--name", "chat", "--model-version", 3)
+    for path, status in (("/ready", 200), ("/versions/3/ready", 200), ("/versions/4/ready", 404)):
+        answer = server.get("/v2/models/chat" + path)
+        assert (answer.status, "pid" in answer.json) == (status, False)
 
 
 def test_without_a_health_path_it_is_ready_when_it_listens(command):

@@ -9,6 +9,8 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
+from serving_load import ask
+
 HERE = Path(__file__).resolve().parent
 
 HANDLER = """
@@ -109,3 +111,6 @@ def test_a_program_is_deployed_and_its_stream_comes_through(serving):
     status, answer = post(url, "/echo", {"prompt": "hello"})
     assert status == 200 and json.loads(answer["body"]) == {"prompt": "hello"}
     serving.wait_for(lambda: list(serving.replicas("chat").values()) == ["ready"], "its replica")
+    replica = serving.status("chat")["gateway"]["models"][0]["versions"][0]["replicas"][0]["address"]
+    assert ask(f"http://{replica}", "/echo")[0] == 401
+    assert "authorization" not in {name.lower() for name in answer["headers"]}

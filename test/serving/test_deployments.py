@@ -104,6 +104,7 @@ def test_replicas_that_are_killed_are_replaced_and_nobody_gets_a_wrong_answer(se
 def test_the_same_port_answers_again_when_the_gateway_is_killed(serving, victim):
     url = serving.deploy("mlp", "--cpus", 1)
     wanted = ask(url)[1]
+    old = serving.find("haproxy -")
     os.kill(serving.find(victim)[0], signal.SIGKILL)
 
     def answers():
@@ -112,6 +113,7 @@ def test_the_same_port_answers_again_when_the_gateway_is_killed(serving, victim)
         except OSError:
             return False
     began = time.monotonic()
+    serving.wait_for(lambda: not set(old) & set(serving.find("haproxy -")), "the old HAProxy has ended")
     serving.wait_for(answers, "an answer", 30)
     assert time.monotonic() - began < 15  # 5 s on a quiet machine
     assert serving.predict() == wanted

@@ -275,6 +275,7 @@ def test_what_cannot_be_served_is_refused_and_nothing_changes(serving, both):
             (["--to", 1], 73, "serves version 1 already"), (["--to", 9], 1, "there is no version 9"),
             (["--to", "@nobody"], 1, "there is no alias 'nobody'"), (["--to", "x"], 2, "x"),
             (["--to", 2, "--canary", "x"], 2, "--canary"), (["--to", 2, "--errors", "101%"], 2, "--errors"),
+            (["--to", 2, "--canary", "0%"], 2, "judged by its requests"),
             (["--to", 2, "--slower", "0"], 2, "--slower"), (["--to", 2, "--model", "bert"], 1, "no model 'bert'"),
             (["--to", 2, "--lib", "/nowhere"], 1, "/nowhere")]:
         done = serving.run("serve", "update", "mlp", *words)

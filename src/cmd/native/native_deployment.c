@@ -146,10 +146,10 @@ static int replica_work(void *arg)
     return replica_begin(&x->t, &x->version, x->err);
 }
 
-/* What it is to serve, and its announcement. */
-static int replica_ask(const char *address, json_t **ret, struct err *err)
+/* What it is to serve, its key, and its announcement. */
+static int replica_ask(const char *address, const char *key_file, json_t **ret, struct err *err)
 {
-    struct replica_call x = { .t.address = address, .err = err };
+    struct replica_call x = { .t = { .address = address, .key_file = key_file }, .err = err };
     int r = task_variable("YDL_SOCKET", &x.t.socket, err);
 
     if (r == 0)
@@ -180,8 +180,8 @@ static int replica_words(struct strs *words, const char *const *options, struct 
 }
 
 /* Says where it will listen and becomes the server, which knows nothing of jobs. */
-static int replica_become(struct cli *c, const char *host, const char *port, const json_t *version,
-                          struct err *err)
+static int replica_become(struct cli *c, const char *host, const char *port, const char *key_file,
+                          const json_t *version, struct err *err)
 {
     AUTO_FREE char *number = str_printf("%lld", (long long)json_int_or(version, "version", 0));
     const char *path = json_string_value(json_object_get(version, "path"));
@@ -195,6 +195,8 @@ static int replica_become(struct cli *c, const char *host, const char *port, con
                                     number,
                                     "--lib",
                                     json_string_value(json_object_get(version, "library")),
+                                    "--key-file",
+                                    key_file,
                                     NULL };
     AUTO_STRS words = { 0 };
     int r = number && strs_add(&words, "ydl-native") == 0 && strs_add(&words, "serve") == 0
@@ -211,10 +213,27 @@ static int replica_become(struct cli *c, const char *host, const char *port, con
     return err_sys(err, "become the model server");
 }
 
+/* In the directory that ends with the job. Each start of this replica writes the same file. */
+static int replica_key_path(char **ret, struct err *err)
+{
+    const char *dir = NULL, *role = NULL, *index = NULL;
+    int r = task_variable("TMPDIR", &dir, err);
+
+    if (r == 0)
+        r = task_variable("YDL_ROLE", &role, err);
+    if (r == 0)
+        r = task_variable("YDL_INDEX", &index, err);
+    if (r < 0)
+        return r;
+    *ret = str_printf("%s/replica-%s-%s.key", dir, role, index);
+    return *ret ? 0 : err_oom(err);
+}
+
 static int native_replica_run(struct cli *c, struct err *err)
 {
     const char *host = NULL, *port = NULL;
     AUTO_FREE char *address = NULL;
+    AUTO_FREE char *key_file = NULL;
     AUTO_JSON *version = NULL;
     int r = task_variable("YDL_HOST", &host, err);
 
@@ -223,8 +242,10 @@ static int native_replica_run(struct cli *c, struct err *err)
     if (r == 0 && !(address = str_printf("%s:%s", host, port)))
         r = err_oom(err);
     if (r == 0)
-        r = replica_ask(address, &version, err);
-    return r < 0 ? r : replica_become(c, host, port, version, err);
+        r = replica_key_path(&key_file, err);
+    if (r == 0)
+        r = replica_ask(address, key_file, &version, err);
+    return r < 0 ? r : replica_become(c, host, port, key_file, version, err);
 }
 
 const struct cli_verb verb_native_replica = {

@@ -264,7 +264,7 @@ static int check_update(const struct serve_file_update *u, struct spec_faults *f
     unsigned n;
     int r = 0;
 
-    if (u->canary && serve_file_percent(u->canary, &n) < 0)
+    if (u->canary && (serve_file_percent(u->canary, &n) < 0 || n == 0))
         r = noted(spec_fault(f, 0, "update.canary", "'%s' is not a share such as 10%%", u->canary));
     if (r == 0 && u->errors && serve_file_percent(u->errors, &n) < 0)
         r = noted(spec_fault(f, 0, "update.errors", "'%s' is not a share such as 1%%", u->errors));

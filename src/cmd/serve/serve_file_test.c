@@ -103,8 +103,9 @@ static void what_is_wrong_is_told_with_its_line(void **state)
           "f.yaml:3: update.canary: 'all' is not a share such as 10%" },
         { HEAD "update: {canary: 101%}\n",
           "f.yaml:3: update.canary: '101%' is not a share such as 10%" },
-        { HEAD "update: {slower: 0.5}\n",
-          "f.yaml:3: update.slower: '0.5' is not a number from 1 to 100" },
+        { HEAD "update: {canary: 0%, slower: 0.5}\n",
+          "f.yaml:3: update.canary: '0%' is not a share such as 10%\nf.yaml:3: update.slower: "
+          "'0.5' is not a number from 1 to 100" },
         { HEAD "registry: hdfs://ns/models\n",
           "f.yaml:3: registry: a registry on HDFS cannot be served from on this machine: 'ydl "
           "model pull' copies a version" },

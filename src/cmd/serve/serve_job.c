@@ -23,7 +23,8 @@ static json_t *group_name(size_t model, size_t k)
     return json_sprintf("%c", (int)('a' + 2 * model + k));
 }
 
-/* A replica is ready when this model is: another server may have its port by then. */
+/* A replica is ready when this version of the model is: another server may have its port by then.
+ */
 static json_t *plan_model(const struct serve_job *j, size_t i)
 {
     const struct serve_model *m = &j->models[i];
@@ -33,10 +34,10 @@ static json_t *plan_model(const struct serve_job *j, size_t i)
     if (!version || json_object_set_new(version, "group", group_name(i, 0)) < 0 ||
         json_object_set_new(version, "serial", json_integer((json_int_t)i + 1)) < 0)
         return NULL;
-    model = json_pack("{s:s, s:i, s:[o, o], s:I, s:o, s:[O]}", "name", m->v.m.name, "replicas",
-                      (int)m->replicas, "groups", group_name(i, 0), group_name(i, 1), "serve",
-                      (json_int_t)m->v.m.version, "health",
-                      json_sprintf("/v2/models/%s/ready", m->v.m.name), "versions", version);
+    model = json_pack(
+        "{s:s, s:i, s:[o, o], s:I, s:o, s:[O]}", "name", m->v.m.name, "replicas", (int)m->replicas,
+        "groups", group_name(i, 0), group_name(i, 1), "serve", (json_int_t)m->v.m.version, "health",
+        json_sprintf("/v2/models/%s/versions/{version}/ready", m->v.m.name), "versions", version);
     if (!model || (m->alias && (set_text(model, "follow", m->alias) < 0 ||
                                 json_object_set_new(model, "followed",
                                                     json_integer((json_int_t)m->v.m.version)) < 0)))

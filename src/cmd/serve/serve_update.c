@@ -115,6 +115,20 @@ static int percent_of(const char *option, const char *text, double *ret, struct 
     return 0;
 }
 
+/* The gateway counts in hundredths of a percent. A version without requests is never judged. */
+static int canary_of(const char *text, double *ret, struct err *err)
+{
+    int r = percent_of("--canary", text, ret, err);
+
+    if (r == 0 && *ret < UPDATE_CANARY_LEAST) {
+        r = cli_bad(err,
+                    "option '--canary': at least %g%%: the new version is judged by its requests",
+                    UPDATE_CANARY_LEAST);
+        err_hint(err, "without --canary it gets all requests at once, and the old one stands by");
+    }
+    return r;
+}
+
 static int times_of(const char *option, const char *text, double *ret, struct err *err)
 {
     char *end = NULL;
@@ -146,7 +160,7 @@ static int change_of(const struct args *a, struct serve_change *c, struct err *e
                 : target_of(a->to, &c->ref, err);
 
     if (r == 0 && a->canary)
-        r = percent_of("--canary", a->canary, &c->percent, err);
+        r = canary_of(a->canary, &c->percent, err);
     if (r == 0)
         r = percent_of("--errors", a->errors, &c->errors, err);
     if (r == 0 && a->slower)

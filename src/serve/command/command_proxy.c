@@ -133,7 +133,8 @@ static int collect_headers(struct pass *x, struct err *err)
     int r = 0;
 
     for (size_t i = 0; r == 0 && http_header_at(x->call, i, &h); i++)
-        if (!is_own(h.name, connection) && !is_listed(ours, h.name))
+        if (!is_own(h.name, connection) && !is_listed(ours, h.name) &&
+            !(x->proxy->keyed && strcasecmp(h.name, "Authorization") == 0))
             r = buf_printf(&x->headers, "%s: %s\r\n", h.name, h.value);
     if (r == 0)
         r = buf_printf(&x->headers, "x-request-id: %s\r\nX-Forwarded-For: %s\r\n", x->id, from);

@@ -16,6 +16,7 @@ struct command_proxy {
     struct command_process *process;
     struct budget *memory;
     uint64_t body_max;
+    bool keyed;            /* Authorization has our key, which is none of the program's business */
     int64_t wait_ms;       /* for the answer to begin, and for each further piece of it */
     struct upstream *idle; /* connections */
     size_t idle_n;

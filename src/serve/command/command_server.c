@@ -6,6 +6,7 @@
 #include "serve/command/command_proxy.h"
 #include "serve/engine/access_log.h"
 #include "serve/engine/metrics.h"
+#include "serve/engine/server_key.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +27,7 @@ struct command_server {
     struct command_proxy proxy;
     struct http_server *http;
     char url[128];
+    struct key_set keys;
     struct budget memory;
     struct metrics metrics;
     struct access_log log;
@@ -42,6 +44,13 @@ struct turn {
     int64_t began_ns;
     struct command_passed passed;
 };
+
+typedef int page_fn(struct turn *t, struct err *err);
+
+static int64_t version_of(const struct command_server *s)
+{
+    return s->o->version ? s->o->version : s->spec->version;
+}
 
 /* ---- pages of its own ---- */
 
@@ -65,7 +74,7 @@ static int metrics_page(struct turn *t, struct err *err)
     const struct metrics_now now = { .model = s->name,
                                      .backend = "command",
                                      .library = s->spec->words.v[0],
-                                     .version = s->o->version ? s->o->version : s->spec->version,
+                                     .version = version_of(s),
                                      .ready = command_process_ready(s->process) && !s->draining,
                                      .running = s->in_flight,
                                      .connections = http_server_open(s->http),
@@ -81,19 +90,41 @@ static int metrics_page(struct turn *t, struct err *err)
                       err);
 }
 
-/* As the Open Inference Protocol asks it, and gateways do. */
-static bool is_own_ready(const struct command_server *s, const char *path)
+static int version_page(struct turn *t, struct err *err)
 {
-    static const char begin[] = "/v2/models/";
+    static const char text[] = "{\"error\":\"This version is not served here.\"}\n";
+
+    t->operation = "ready";
+    t->passed.status = 404;
+    return http_reply(t->call, 404, "application/json", text, sizeof(text) - 1, err);
+}
+
+/* As the Open Inference Protocol asks it, and gateways do; NULL: it is another path. A program that
+ * answers any path must not seem to be another version. */
+static page_fn *ready_page(const struct command_server *s, const char *path)
+{
+    static const char begin[] = "/v2/models/", versions[] = "/versions/";
+    char own[32];
     size_t n = strlen(s->name);
 
-    return str_starts(path, begin) && strncmp(path + strlen(begin), s->name, n) == 0 &&
-           strcmp(path + strlen(begin) + n, "/ready") == 0;
+    if (!str_starts(path, begin) || strncmp(path + strlen(begin), s->name, n) != 0)
+        return NULL;
+    path += strlen(begin) + n;
+    if (strcmp(path, "/ready") == 0)
+        return health_page;
+    if (!str_starts(path, versions))
+        return NULL;
+    path += strlen(versions);
+    (void)snprintf(own, sizeof(own), "%lld/ready", (long long)version_of(s));
+    if (strcmp(path, own) == 0)
+        return health_page;
+    n = strspn(path, "0123456789");
+    return n > 0 && strcmp(path + n, "/ready") == 0 ? version_page : NULL;
 }
 
 static const struct {
     const char *path;
-    int (*fn)(struct turn *t, struct err *err);
+    page_fn *fn;
 } pages[] = {
     { "/v2/health/live", health_page },
     { "/v2/health/ready", health_page },
@@ -109,6 +140,13 @@ static int too_many(struct turn *t, struct err *err)
 
     t->passed.status = 429;
     return r < 0 ? r : http_reply(t->call, 429, "application/json", text, sizeof(text) - 1, err);
+}
+
+static int ask_for_key(struct turn *t, struct err *err)
+{
+    t->operation = "other";
+    t->passed.status = 401;
+    return server_key_ask(t->call, err);
 }
 
 static int pass_on(struct turn *t, struct err *err)
@@ -161,15 +199,17 @@ static void choose_id(struct command_server *s, const char *asked, char out[ID_M
 static int on_request(void *user, struct http_call *c, struct err *err)
 {
     struct turn t = { .server = user, .call = c, .began_ns = (int64_t)uv_hrtime() };
-    int (*fn)(struct turn * t, struct err * err) = pass_on;
+    page_fn *fn = ready_page(t.server, http_path(c));
     int r;
 
     choose_id(t.server, http_header(c, "x-request-id"), t.id);
     for (size_t i = 0; i < COUNT_OF(pages); i++)
         if (strcmp(http_path(c), pages[i].path) == 0)
             fn = pages[i].fn;
-    if (is_own_ready(t.server, http_path(c)))
-        fn = health_page;
+    if (!fn)
+        fn = pass_on;
+    if (!server_key_shown(&t.server->keys, c))
+        fn = ask_for_key;
     r = http_reply_header(c, "x-request-id", t.id, err);
     if (r == 0)
         r = fn(&t, err);
@@ -207,7 +247,7 @@ static void server_tell_ready(struct command_server *s, int64_t began)
 {
     const struct server_told t = { .url = s->url,
                                    .model = s->name,
-                                   .version = s->o->version ? s->o->version : s->spec->version,
+                                   .version = version_of(s),
                                    .backend = "command",
                                    .library = s->spec->words.v[0],
                                    .library_version = "",
@@ -246,6 +286,9 @@ static int server_live(struct command_server *s, struct err *err)
     int64_t began = loop_now(s->loop);
     int r = access_log_open(&s->log, s->o->access_log, err);
 
+    if (r == 0 && s->o->key_file)
+        r = key_set_read(s->o->key_file, &s->keys, err);
+    s->proxy.keyed = s->keys.n > 0;
     if (r == 0)
         r = command_process_start(&p, &s->process, err);
     if (r < 0)
@@ -283,5 +326,6 @@ int command_server_run(struct loop *l, const struct server_options *o, const str
     fiber_shield(l, false);
     metrics_done(&s.metrics);
     access_log_close(&s.log);
+    key_set_done(&s.keys);
     return r;
 }

@@ -2,8 +2,8 @@
  *
  *     starting the program ──► ready ──signal──► draining ──► gone
  *
- * /v2/health/live, /v2/health/ready, /v2/models/NAME/ready and /monitoring/prometheus/metrics are
- * its own; every other path is the program's. Fibers only. */
+ * /v2/health/live, /v2/health/ready, /v2/models/NAME[/versions/N]/ready and
+ * /monitoring/prometheus/metrics are its own; every other path is the program's. Fibers only. */
 #pragma once
 #include "serve/command/command_spec.h"
 #include "serve/engine/server.h"

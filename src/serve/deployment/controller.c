@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "loop/fiber.h"
 #include "serve/deployment/controller_private.h"
+#include "serve/deployment/replica_key.h"
 #include "serve/gateway/gateway.h"
 
 #include <stdarg.h>
@@ -84,7 +85,7 @@ static int write_spec(struct controller *x, struct strs *keys, struct err *err)
         r = delete_past(x, keys, err);
     if (r == 0) {
         strs_sort(keys);
-        r = deployment_spec(x->plan, x->o->listen, keys, &text, err);
+        r = deployment_spec(x->plan, x->o->listen, x->key_file, keys, &text, err);
     }
     if (r < 0 || str_eq(text, x->text))
         return r;
@@ -231,6 +232,8 @@ static int controller_work(struct controller *x, struct err *err)
     int r = controller_begin(x, err), ended;
 
     if (r == 0)
+        r = replica_key_make(&x->store, x->key_file, err);
+    if (r == 0)
         r = write_spec(x, &keys, err);
     if (r < 0)
         return r;
@@ -256,15 +259,17 @@ int controller_run(const struct controller_options *o, struct err *err)
     x->o = o;
     x->spec = path_join(o->dir, "gateway.json");
     x->control = path_join(o->dir, "control.sock");
+    x->key_file = path_join(o->dir, "replica.key");
     line_client_init(&x->store, o->loop, o->socket);
     line_client_init(&x->gateway, o->loop, x->control);
-    r = x->spec && x->control ? controller_work(x, err) : err_oom(err);
+    r = x->spec && x->control && x->key_file ? controller_work(x, err) : err_oom(err);
     line_client_done(&x->store);
     line_client_done(&x->gateway);
     registry_link_free(x->registry);
     json_decref(x->plan);
     free(x->spec);
     free(x->control);
+    free(x->key_file);
     free(x->text);
     free(x);
     return r;

@@ -17,10 +17,10 @@ struct controller_starts {
 
 struct controller {
     const struct controller_options *o;
-    json_t *plan;         /* as it is in the store */
-    char *spec, *control; /* paths */
-    char *text;           /* what is in the file of the spec */
-    bool applied;         /* the gateway has it */
+    json_t *plan;                    /* as it is in the store */
+    char *spec, *control, *key_file; /* paths */
+    char *text;                      /* what is in the file of the spec */
+    bool applied;                    /* the gateway has it */
     struct line_client store, gateway;
     struct registry_link *registry;
     bool ready, gone; /* the gateway listens; it has ended */

@@ -301,8 +301,8 @@ static json_t *model_of(const json_t *model, const struct strs *keys)
     return take(v);
 }
 
-int deployment_spec(const json_t *plan, const char *listen, const struct strs *keys, char **ret,
-                    struct err *err)
+int deployment_spec(const json_t *plan, const char *listen, const char *key_file,
+                    const struct strs *keys, char **ret, struct err *err)
 {
     static const char *const ours[] = {
         "name", "revision", "serial", "registry", "use", "answers"
@@ -320,7 +320,8 @@ int deployment_spec(const json_t *plan, const char *listen, const struct strs *k
             return err_oom(err);
     }
     if (!spec || !list || json_object_set(spec, "models", list) < 0 ||
-        json_object_set_new(spec, "listen", json_string(listen)) < 0)
+        json_object_set_new(spec, "listen", json_string(listen)) < 0 ||
+        json_object_set_new(spec, "replica_key_file", json_string(key_file)) < 0)
         return err_oom(err);
     *ret = json_dumps(spec, JSON_COMPACT);
     return *ret ? 0 : err_oom(err);

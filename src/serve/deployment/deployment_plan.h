@@ -53,7 +53,7 @@ bool deployment_is_past(const json_t *plan, const char *key, const struct strs *
 void deployment_attempts(const json_t *version, const struct strs *keys,
                          int64_t ret[DEPLOYMENT_REPLICAS]);
 
-/* The gateway's spec as text, the caller's. `keys` begin with DEPLOYMENT_AT; others are passed
- * over. Replicas beyond their group's size are left out. */
-int deployment_spec(const json_t *plan, const char *listen, const struct strs *keys, char **ret,
-                    struct err *err);
+/* The gateway's spec as text, the caller's. `key_file` has what replicas are shown. `keys` begin
+ * with DEPLOYMENT_AT; others are passed over. Replicas beyond their group's size are left out. */
+int deployment_spec(const json_t *plan, const char *listen, const char *key_file,
+                    const struct strs *keys, char **ret, struct err *err);

@@ -37,7 +37,7 @@ static int check_update(const json_t *q, struct err *err)
     if (r == 0 && *text_of(v, "path") != '/')
         r = err_set(err, -EINVAL, "the request does not say where the version is");
     if (r == 0)
-        r = check_number(q, "percent", 0, 100, err);
+        r = check_number(q, "percent", UPDATE_CANARY_LEAST, 100, err);
     if (r == 0)
         r = check_number(q, "errors", 0, 100, err);
     if (r == 0)

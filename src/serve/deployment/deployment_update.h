@@ -19,6 +19,7 @@
 #define UPDATE_WARM_MS 120000 /* for the new replicas to become ready */
 #define UPDATE_WATCH_MS                                                                            \
     10000 /* without a canary: how long it is watched, if there are few requests */
+#define UPDATE_CANARY_LEAST 0.01 /* percent: a version that gets no requests is never judged */
 /* For "slower", where both versions do not answer at the same time and cannot be compared. */
 #define UPDATE_ANY_TIME 1000
 

@@ -226,6 +226,8 @@ static void what_cannot_be_done_leaves_its_reason_and_nothing_else(void **state)
           "where the version is" },
         { "{\"do\":\"update\",\"version\":{\"version\":2,\"path\":\"/x\"},\"percent\":101}",
           "percent" },
+        { "{\"do\":\"update\",\"version\":{\"version\":2,\"path\":\"/x\"},\"percent\":0}",
+          "percent" },
     };
     AUTO_JSON *plan = plan_new();
     AUTO_JSON *before = json_deep_copy(plan);

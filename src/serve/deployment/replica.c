@@ -3,6 +3,7 @@
  */
 #include "serve/deployment/replica.h"
 #include "serve/deployment/deployment_plan.h"
+#include "serve/deployment/replica_key.h"
 #include "serve/deployment/task_store.h"
 
 static int read_plan(struct line_client *c, const struct replica_task *t, json_t **ret,
@@ -25,6 +26,8 @@ static int begin(struct line_client *c, const struct replica_task *t, json_t **r
     json_t *model = NULL;
     int r = read_plan(c, t, &plan, err);
 
+    if (r == 0)
+        r = replica_key_await(c, t->key_file, err);
     if (r < 0)
         return r;
     version = json_incref(deployment_in_group(plan, t->role, &model));

@@ -10,8 +10,9 @@ struct replica_task {
     const char *plan;                            /* JSON: the first one */
     const char *socket, *role, *index, *attempt; /* the task's own */
     const char *address;                         /* HOST:PORT where it will listen */
+    const char *key_file;                        /* where to write what its gateway will show */
 };
 
-/* Announces the replica. *ret is what its group runs now: {model, version, path, library, …}, the
- * caller's. */
+/* Waits for the gateway's key, and announces the replica. *ret is what its group runs now: {model,
+ * version, path, library, …}, the caller's. */
 int replica_begin(const struct replica_task *t, json_t **ret, struct err *err);

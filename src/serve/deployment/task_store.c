@@ -1,5 +1,5 @@
 /* task_store.c - requests to the store as lines, and what its answers mean: "value …", "none",
- * "keys …", "ok", "error …". See task_store.h. */
+ * "timeout", "keys …", "ok", "error …". See task_store.h. */
 #include "serve/deployment/task_store.h"
 
 #include <string.h>
@@ -38,17 +38,30 @@ int task_store_delete(struct line_client *c, const char *key, struct err *err)
     return store_ask(c, &answer, err, "del %s", key);
 }
 
+/* 0: "none", or "timeout". */
+static int take_value(const char *answer, char **ret, struct err *err)
+{
+    if (!str_starts(answer, "value "))
+        return 0;
+    *ret = strdup(answer + strlen("value "));
+    return *ret ? 1 : err_oom(err);
+}
+
 int task_store_get(struct line_client *c, const char *key, char **ret, struct err *err)
 {
     const char *answer = NULL;
     int r = store_ask(c, &answer, err, "get %s", key);
 
-    if (r < 0)
-        return r;
-    if (!str_starts(answer, "value "))
-        return 0;
-    *ret = strdup(answer + strlen("value "));
-    return *ret ? 1 : err_oom(err);
+    return r < 0 ? r : take_value(answer, ret, err);
+}
+
+int task_store_wait(struct line_client *c, const char *key, unsigned ms, char **ret,
+                    struct err *err)
+{
+    const char *answer = NULL;
+    int r = store_ask(c, &answer, err, "wait %s %u", key, ms);
+
+    return r < 0 ? r : take_value(answer, ret, err);
 }
 
 int task_store_list(struct line_client *c, const char *prefix, struct strs *ret, struct err *err)

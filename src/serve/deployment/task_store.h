@@ -8,6 +8,9 @@ int task_store_put(struct line_client *c, const char *key, const char *value, st
 int task_store_delete(struct line_client *c, const char *key, struct err *err);
 /* 1 and *ret, the caller's; 0: there is no such key. */
 int task_store_get(struct line_client *c, const char *key, char **ret, struct err *err);
+/* The same, after at most `ms`, as soon as there is one. */
+int task_store_wait(struct line_client *c, const char *key, unsigned ms, char **ret,
+                    struct err *err);
 int task_store_list(struct line_client *c, const char *prefix, struct strs *ret, struct err *err);
 /* The role has so many tasks from now on. */
 int task_store_scale(struct line_client *c, const char *role, unsigned n, struct err *err);

@@ -6,7 +6,7 @@
 #include "serve/engine/metrics.h"
 #include "serve/engine/model_source.h"
 #include "serve/engine/server.h"
-#include "serve/key_file.h"
+#include "serve/engine/server_key.h"
 #include "serve/protocol/exchange.h"
 #include "wire/budget.h"
 #include "wire/grpc/grpc.h"
@@ -77,8 +77,6 @@ const char *server_operation(enum exchange_op op); /* its name in metrics */
 /* The client's own (NULL: none), when it can be written into a header and a log; else one of ours.
  */
 void server_choose_id(struct server *s, const char *asked, char out[SERVER_ID_MAX + 1]);
-
-#define SERVER_KEY_WANTED "A key is needed: send the header 'Authorization: Bearer KEY'."
 
 /* gRPC on the same port. */
 int server_grpc_new(struct server *s, struct grpc_server **ret, struct err *err);

@@ -375,22 +375,10 @@ static int preflight(struct turn *t, struct err *err)
     return r;
 }
 
-/* Whether it lives and is ready may be asked by anybody: by what keeps watch over it. */
-static bool may_ask(const struct turn *t)
-{
-    const char *path = http_path(t->call);
-
-    return strcmp(path, "/v2/health/live") == 0 || strcmp(path, "/v2/health/ready") == 0 ||
-           key_set_shown(&t->server->keys, http_header(t->call, "Authorization"));
-}
-
 static int ask_for_key(struct turn *t, struct err *err)
 {
-    static const char text[] = "{\"error\": \"" SERVER_KEY_WANTED "\"}\n";
-    int r = http_reply_header(t->call, "WWW-Authenticate", "Bearer", err);
+    int r = server_key_ask(t->call, err);
 
-    if (r == 0)
-        r = http_reply(t->call, 401, "application/json", text, sizeof(text) - 1, err);
     account(t, 401);
     return r;
 }
@@ -435,7 +423,7 @@ int server_handle(void *user, struct http_call *c, struct err *err)
     if (r == 0 && strcmp(http_method(c), "OPTIONS") == 0 && http_header(c, "Origin"))
         r = preflight(&t, err);
     else if (r == 0)
-        r = may_ask(&t) ? drive(&t, err) : ask_for_key(&t, err);
+        r = server_key_shown(&s->keys, c) ? drive(&t, err) : ask_for_key(&t, err);
     exchange_done(&t.x);
     if (t.q)
         (void)batch_request_unref(&t.q->q);

@@ -20,6 +20,7 @@
 #define LOCK_MS 60000
 #define LOOK_MS 500     /* when all is as it should be */
 #define LOOK_SOON_MS 50 /* while something changes */
+#define TOLD_MS 500     /* until a signal to HAProxy has not been one to us as well */
 #define RESTART_MS 100  /* the delay after a start that failed, at first */
 #define RESTART_MAX_MS 5000
 #define END_MS 2000 /* more than the grace of the spec, for HAProxy to end */
@@ -76,6 +77,9 @@ static int gateway_keep_alive(struct gateway *g, int64_t *delay)
         }
     if (g->now.haproxy && !haproxy_ended(g->now.haproxy))
         return 0;
+    /* Who stops all processes of a task tells HAProxy too, perhaps a moment before us. */
+    if (g->now.haproxy && haproxy_was_told(g->now.haproxy) && fiber_sleep(g->loop, TOLD_MS) < 0)
+        return -ECANCELED;
     if (g->now.haproxy) {
         gateway_note(g, "HAProxy (process %d) died; starting it again",
                      (int)haproxy_pid(g->now.haproxy));

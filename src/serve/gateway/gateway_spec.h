@@ -18,11 +18,12 @@
 
 #define GATEWAY_SPEC_BYTES MIB
 #define GATEWAY_MODELS 64
-#define GATEWAY_VERSIONS 8    /* of one model */
-#define GATEWAY_REPLICAS 256  /* of one version */
-#define GATEWAY_NAME 64       /* with the NUL: of a model or a replica */
-#define GATEWAY_ADDRESS 64    /* with the NUL: "10.0.0.7:9000", "::1:9000" */
-#define GATEWAY_HUNDRED 10000 /* percents are kept in hundredths */
+#define GATEWAY_VERSIONS 8               /* of one model */
+#define GATEWAY_REPLICAS 256             /* of one version */
+#define GATEWAY_NAME 64                  /* with the NUL: of a model or a replica */
+#define GATEWAY_ADDRESS 64               /* with the NUL: "10.0.0.7:9000", "::1:9000" */
+#define GATEWAY_VERSION_HERE "{version}" /* in `health`: the number of the replica's version */
+#define GATEWAY_HUNDRED 10000            /* percents are kept in hundredths */
 
 struct gateway_replica {
     char name[GATEWAY_NAME];       /* its address when it was given none */
@@ -47,7 +48,7 @@ struct gateway_watch {
 
 struct gateway_model {
     char name[GATEWAY_NAME];
-    char *health;       /* path of the readiness check */
+    char *health;       /* path of the readiness check; see GATEWAY_VERSION_HERE */
     bool retry;         /* unanswered requests may be sent to another replica */
     unsigned in_flight; /* requests at one time per replica; 0: no limit */
     unsigned queue;     /* requests that wait for one; more are refused */

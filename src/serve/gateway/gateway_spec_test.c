@@ -85,6 +85,8 @@ static const struct {
     { "{\"address\": \"10.0.0.1:1\"},{\"address\": \"10.0.0.1:1\"}", "", "", "is there twice" },
     { "", ", \"health\": \"/a b\"", "", "must begin with '/'" },
     { "", ", \"health\": \"/a\\nb\"", "", "must begin with '/'" },
+    { "", ", \"health\": \"/{version\"", "", "must begin with '/'" },
+    { "", ", \"health\": \"/{ver{version}sion}\"", "", "must begin with '/'" },
     { "", ", \"canary\": {\"version\": 2, \"percent\": 1}", "", "which is not in 'versions'" },
     { "", ", \"canary\": {\"version\": 1, \"percent\": 1}", "", "are the same version" },
     { "", ", \"retry\": 1", "", "must be true or false" },

@@ -186,6 +186,24 @@ static int conf_frontend(const struct haproxy_conf *c, struct buf *out)
     return r < 0 ? r : conf_routes(c, out);
 }
 
+/* An address that another version has by now does not pass. */
+static int conf_check(const struct haproxy_conf *c, const struct gateway_model *m,
+                      const struct gateway_version *v, struct buf *out)
+{
+    const char *path = m->health, *at;
+    int r = buf_add_str(out, "    http-check send meth GET uri ");
+
+    while (r == 0 && (at = strstr(path, GATEWAY_VERSION_HERE))) {
+        r = buf_printf(out, "%.*s%lld", (int)(at - path), path, (long long)v->number);
+        path = at + strlen(GATEWAY_VERSION_HERE);
+    }
+    if (r == 0)
+        r = buf_printf(out, "%s ver HTTP/1.1 hdr Host gateway", path);
+    if (r == 0 && c->replica_key)
+        r = buf_printf(out, " hdr Authorization \"Bearer %s\"", c->replica_key);
+    return r < 0 ? r : buf_add_str(out, "\n");
+}
+
 /* A replica may end a kept connection just when the next request is sent on it: so connections are
  * kept only where a request may be sent again.
  *
@@ -200,8 +218,13 @@ static int conf_backend(const struct haproxy_conf *c, const struct gateway_model
     r = buf_printf(out,
                    "backend %s\n"
                    "    balance leastconn\n"
-                   "    option httpchk\n"
-                   "    http-check send meth GET uri %s ver HTTP/1.1 hdr Host gateway\n"
+                   "    option httpchk\n",
+                   name);
+    if (r == 0)
+        r = conf_check(c, m, v, out);
+    if (r < 0)
+        return r;
+    r = buf_printf(out,
                    "    http-check expect status 200\n"
                    "    option redispatch 1\n"
                    "    retries 3\n"
@@ -211,9 +234,8 @@ static int conf_backend(const struct haproxy_conf *c, const struct gateway_model
                    "hdr Retry-After 1 string \"{\\\"error\\\": \\\"No replica of %s, version "
                    "%lld, is ready.\\\"}\\n\" if { nbsrv eq 0 } !{ stopping }\n"
                    "    http-request deny deny_status 503 if { queue(%s) ge %u }\n",
-                   name, m->health, m->retry ? "always" : "never",
-                   m->retry ? " empty-response 503" : "", m->name, (long long)v->number, name,
-                   m->queue);
+                   m->retry ? "always" : "never", m->retry ? " empty-response 503" : "", m->name,
+                   (long long)v->number, name, m->queue);
     for (size_t i = 0; r == 0 && i < v->n; i++) {
         const struct gateway_replica *x = &v->replicas[i];
 

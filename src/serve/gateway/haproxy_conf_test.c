@@ -6,7 +6,8 @@
 
 static const char text[] =
     "{\"listen\": \"127.0.0.1:0\", \"body_max\": \"1m\", \"models\": [{\"name\": \"resnet\", "
-    "\"serve\": 1, \"in_flight\": 4, \"versions\": [{\"version\": 1, \"replicas\": [{\"address\": "
+    "\"serve\": 1, \"health\": \"/m/{version}/ready?v={version}\", \"in_flight\": 4, \"versions\": "
+    "[{\"version\": 1, \"replicas\": [{\"address\": "
     "\"10.0.0.1:1\"}, {\"address\": \"10.0.0.2:1\"}]}, {\"version\": 2, \"replicas\": []}]}]}";
 
 static bool first_is_up(void *user, const char *backend, const char *address)
@@ -59,6 +60,32 @@ static void a_key_is_looked_up_as_a_hash_in_a_file(void **state)
                                                  "/run/g/keys\n"));
 }
 
+static void replicas_are_shown_their_key_by_requests_and_by_checks(void **state)
+{
+    AUTO_BUF open = { .max = HAPROXY_CONF_MAX };
+    AUTO_BUF closed = { .max = HAPROXY_CONF_MAX };
+    struct haproxy_conf c = { .dir = "/run/g", .socket = "/run/g/1.sock" };
+    const char *conf;
+
+    (void)state;
+    assert_null(strstr(written(&c, &open), "Bearer "));
+    c.replica_key = "abc";
+    conf = written(&c, &closed);
+    assert_non_null(strstr(conf, "set-header Authorization \"Bearer abc\"\n"));
+    assert_non_null(strstr(conf, "hdr Host gateway hdr Authorization \"Bearer abc\"\n"));
+}
+
+static void a_check_can_name_the_version(void **state)
+{
+    AUTO_BUF out = { .max = HAPROXY_CONF_MAX };
+    struct haproxy_conf c = { .dir = "/run/g", .socket = "/run/g/1.sock" };
+    const char *conf = written(&c, &out);
+
+    (void)state;
+    assert_non_null(strstr(conf, "GET uri /m/1/ready?v=1 ver HTTP/1.1 hdr Host gateway\n"));
+    assert_non_null(strstr(conf, "GET uri /m/2/ready?v=2 ver HTTP/1.1 hdr Host gateway\n"));
+}
+
 /* pool-max-conn has a default that servers which are added at run time do not get. */
 static void connections_to_replicas_are_kept_where_a_request_may_be_sent_again(void **state)
 {
@@ -108,6 +135,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_is_in_service_is_in_it),
         cmocka_unit_test(a_key_is_looked_up_as_a_hash_in_a_file),
+        cmocka_unit_test(a_check_can_name_the_version),
+        cmocka_unit_test(replicas_are_shown_their_key_by_requests_and_by_checks),
         cmocka_unit_test(connections_to_replicas_are_kept_where_a_request_may_be_sent_again),
         cmocka_unit_test(a_directory_with_a_blank_is_refused),
         cmocka_unit_test(every_answer_of_its_own_has_its_length),

@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 
 #define PIPE_BYTES (1 << 20)
 #define LINE_MAX_BYTES ((size_t)4096)
@@ -225,6 +226,14 @@ bool haproxy_ended(struct haproxy *h)
     int status;
 
     return proc_ended(h->proc, &status);
+}
+
+bool haproxy_was_told(struct haproxy *h)
+{
+    int status = 0;
+
+    return proc_ended(h->proc, &status) && WIFSIGNALED(status) &&
+           (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGINT);
 }
 
 pid_t haproxy_pid(const struct haproxy *h)

@@ -30,6 +30,7 @@ struct haproxy_options {
  * configuration. `o` is copied, but for what is borrowed. *ret is the caller's. */
 int haproxy_start(const struct haproxy_options *o, struct haproxy **ret, struct err *err);
 bool haproxy_ended(struct haproxy *h);
+bool haproxy_was_told(struct haproxy *h); /* it ended because somebody sent SIGTERM or SIGINT */
 pid_t haproxy_pid(const struct haproxy *h);
 const char *haproxy_socket(const struct haproxy *h);
 /* Returns when it accepts no more. It answers what it has, and ends then: `hard-stop-after` at the

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Times of a few milliseconds are those of the machine and its other work, not of the model. */
+#define SLOWER_LEAST_US 5000
+
 /* clang-format off */
 static const enum rollout_state next_state[ROLLOUT_STATES_][ROLLOUT_EVENTS_] = {
     [ROLLOUT_WARMING]  = { [ROLLOUT_READY] = ROLLOUT_WATCHING, [ROLLOUT_LOST] = ROLLOUT_RETURNED },
@@ -93,6 +96,11 @@ static bool rollout_refuses(const struct gateway_watch *w, const struct rollout_
     return true;
 }
 
+static bool rollout_is_slower(const struct gateway_watch *w, int64_t old_us, int64_t new_us)
+{
+    return new_us * 100 > old_us * (int64_t)w->slower && new_us - old_us > SLOWER_LEAST_US;
+}
+
 int rollout_judge(const struct gateway_watch *w, const struct rollout_numbers *x,
                   enum rollout_event *ret, char why[160])
 {
@@ -106,7 +114,7 @@ int rollout_judge(const struct gateway_watch *w, const struct rollout_numbers *x
         return 0;
     old_us = histogram_quantile(&o->times, 990);
     new_us = histogram_quantile(&s->times, 990);
-    if (o->requests * 10 >= w->requests && new_us * 100 > old_us * (int64_t)w->slower) {
+    if (o->requests * 10 >= w->requests && rollout_is_slower(w, old_us, new_us)) {
         (void)snprintf(why, 160, "p99 is %.3g ms, more than %g times the old version's %.3g ms",
                        (double)new_us / 1000, w->slower / 100.0, (double)old_us / 1000);
         return 1;

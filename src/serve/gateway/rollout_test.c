@@ -75,9 +75,12 @@ static const struct {
     { 1000, 1000, 200, 0, 1000, 1, ROLLOUT_GOOD },
     { 1000, 1000, 200, 2, 1000, 1, ROLLOUT_GOOD },
     { 1000, 1000, 200, 3, 1000, 1, ROLLOUT_BAD },
-    { 1000, 1000, 200, 0, 1900, 1, ROLLOUT_GOOD },
-    { 1000, 1000, 200, 0, 2300, 1, ROLLOUT_BAD },
-    {   19, 1000, 200, 0, 9000, 1, ROLLOUT_GOOD }, /* too few of the old one to compare with */
+    { 1000, 20000, 200, 0, 38000, 1, ROLLOUT_GOOD },
+    { 1000, 20000, 200, 0, 46000, 1, ROLLOUT_BAD },
+    { 1000, 1500, 200, 0, 3500, 1, ROLLOUT_GOOD }, /* more than twice, and nothing to notice */
+    { 1000, 1000, 200, 0, 5500, 1, ROLLOUT_GOOD },
+    { 1000, 1000, 200, 0, 7000, 1, ROLLOUT_BAD },
+    {   19, 1000, 200, 0, 90000, 1, ROLLOUT_GOOD }, /* too few of the old one to compare with */
     { 1000, 1000,  10, 3, 1000, 0, 0 },
     { 1000, 1000,  20, 3, 1000, 1, ROLLOUT_BAD },  /* cannot become good any more */
     { 1000, 1000,  20, 2, 1000, 0, 0 },

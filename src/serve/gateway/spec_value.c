@@ -38,14 +38,30 @@ static int spec_name(char *out, const json_t *v, const char *where, const char *
     return 0;
 }
 
+/* The path of a request, with GATEWAY_VERSION_HERE any number of times. */
+static bool spec_is_target(const char *s)
+{
+    AUTO_FREE char *rest = strdup(s);
+    char *at;
+
+    while (rest && (at = strstr(rest, GATEWAY_VERSION_HERE))) {
+        size_t n = strlen(GATEWAY_VERSION_HERE);
+
+        *at = '1';
+        memmove(at + 1, at + n, strlen(at + n) + 1);
+    }
+    return rest && spec_plain(rest, "/._-+~,=:@%?&");
+}
+
 /* No blank, quote or control character: these texts stand in HAProxy's configuration. */
-static int spec_text(char **out, const json_t *v, const char *where, const char *key,
+static int spec_text(char **out, const json_t *v, const struct spec_key *k, const char *where,
                      struct err *err)
 {
     const char *s = json_string_value(v);
 
-    if (!s || *s != '/' || strlen(s) > 1024 || !spec_plain(s, "/._-+~,=:@%?&"))
-        return spec_bad(err, where, key,
+    if (!s || *s != '/' || strlen(s) > 1024 ||
+        !(k->type == SPEC_TARGET ? spec_is_target(s) : spec_plain(s, "/._-+~,=:@%?&")))
+        return spec_bad(err, where, k->name,
                         "must begin with '/' and have letters, digits and plain signs only");
     *out = strdup(s);
     return *out ? 0 : err_oom(err);
@@ -104,7 +120,7 @@ static int spec_value(void *object, const struct spec_key *k, const json_t *v, c
         return spec_name(at, v, where, k->name, err);
     case SPEC_PATH:
     case SPEC_TARGET:
-        return spec_text(at, v, where, k->name, err);
+        return spec_text(at, v, k, where, err);
     case SPEC_SIZE:
         return spec_size(at, v, k, where, err);
     case SPEC_TIME:

@@ -7,7 +7,7 @@
 enum spec_type {
     SPEC_NAME,    /* char[GATEWAY_NAME]: letters, digits, . _ - */
     SPEC_PATH,    /* char *: an absolute file name */
-    SPEC_TARGET,  /* char *: the path of a request */
+    SPEC_TARGET,  /* char *: the path of a request, perhaps with {version} */
     SPEC_FLAG,    /* bool */
     SPEC_COUNT,   /* unsigned */
     SPEC_NUMBER,  /* int64_t: a version */
