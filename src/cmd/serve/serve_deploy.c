@@ -243,11 +243,11 @@ static void deploy_note(const struct deploying *d)
 {
     for (size_t i = 0; i < d->n && !d->x->globals->quiet; i++) {
         const struct serve_version *v = &d->models[i].v;
+        AUTO_FREE char *library = serve_version_library(v);
 
-        fprintf(stderr, "ydl: %s:%lld, %u replica%s, %s%s%s\n", v->m.name, (long long)v->m.version,
+        fprintf(stderr, "ydl: %s:%lld, %u replica%s, %s\n", v->m.name, (long long)v->m.version,
                 d->models[i].replicas, d->models[i].replicas == 1 ? "" : "s",
-                v->library ? v->library : "a program of its own", *v->sha256 ? " sha256 " : "",
-                v->sha256);
+                library ? library : "?");
     }
 }
 
@@ -258,11 +258,10 @@ static json_t *deploy_models(const struct deploying *d)
     for (size_t i = 0; list && i < d->n; i++) {
         const struct serve_version *v = &d->models[i].v;
 
-        if (json_array_append_new(
-                list, json_pack("{s:s, s:I, s:o, s:{s:o, s:o}}", "model", v->m.name, "version",
-                                (json_int_t)v->m.version, "follows", json_text(d->models[i].alias),
-                                "library", "path", json_text(v->library), "sha256",
-                                *v->sha256 ? json_string(v->sha256) : json_null())) < 0)
+        if (json_array_append_new(list, json_pack("{s:s, s:I, s:o, s:o}", "model", v->m.name,
+                                                  "version", (json_int_t)v->m.version, "follows",
+                                                  json_text(d->models[i].alias), "library",
+                                                  serve_version_library_json(v))) < 0)
             return NULL;
     }
     return take(list);
@@ -277,11 +276,10 @@ static int deploy_print(const struct deploying *d, struct err *err)
         printf("%s\n", d->url);
         return fflush(stdout) == 0 ? 0 : err_sys(err, "write to standard output");
     }
-    return doc_print(err, "{s:s, s:s, s:s, s:s, s:I, s:i, s:{s:o, s:o}, s:o}", "name", d->name,
-                     "job", client_id(d->x->client), "url", d->url, "model", v->m.name, "version",
+    return doc_print(err, "{s:s, s:s, s:s, s:s, s:I, s:i, s:o, s:o}", "name", d->name, "job",
+                     client_id(d->x->client), "url", d->url, "model", v->m.name, "version",
                      (json_int_t)v->m.version, "replicas", (int)d->models[0].replicas, "library",
-                     "path", json_text(v->library), "sha256",
-                     *v->sha256 ? json_string(v->sha256) : json_null(), "models", deploy_models(d));
+                     serve_version_library_json(v), "models", deploy_models(d));
 }
 
 /* Two of one name could not be told apart. */
