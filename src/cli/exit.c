@@ -125,13 +125,25 @@ json_t *exit_json(int result, const struct err *err)
     return v;
 }
 
-static void exit_print_json(int result, const struct err *err)
+static void exit_print_json(int result, const struct err *err, const json_t *members)
 {
+    json_t *v = exit_json(result, err);
+
     /* The text on standard error says it too. */
-    (void)doc_print(NULL, "{s:o}", "error", exit_json(result, err));
+    if (v && members)
+        (void)json_object_update_missing(v, (json_t *)members);
+    (void)doc_print(NULL, "{s:o}", "error", v);
 }
 
 int exit_report(const char *program, int result, const struct err *err, bool json)
+{
+    static const struct exit_more none = { 0 };
+
+    return exit_report_more(program, result, err, json, &none);
+}
+
+int exit_report_more(const char *program, int result, const struct err *err, bool json,
+                     const struct exit_more *more)
 {
     char text[4 * sizeof(err->text)];
 
@@ -140,11 +152,13 @@ int exit_report(const char *program, int result, const struct err *err, bool jso
     /* What is shown may hold bytes of a server or of a file. */
     str_clean(text, sizeof(text), err->text[0] ? err->text : "failed without saying why");
     fprintf(stderr, "%s: %s\n", program, text);
+    if (more->lines)
+        fputs(more->lines, stderr);
     if (err->hint[0]) {
         str_clean(text, sizeof(text), err->hint);
         fprintf(stderr, "  hint: %s\n", text);
     }
     if (json)
-        exit_print_json(result, err);
+        exit_print_json(result, err, more->members);
     return exit_code(result);
 }

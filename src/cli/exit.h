@@ -44,6 +44,14 @@ int exit_named_file(int result, struct err *err);
  * {"error": {…}} on standard output; returns the exit code. */
 int exit_report(const char *program, int result, const struct err *err, bool json);
 
+/* The same with more than fits into an error. */
+struct exit_more {
+    const char *lines;     /* before the hint: whole lines, safe for a terminal; NULL: none */
+    const json_t *members; /* of the object of --json; NULL: none */
+};
+int exit_report_more(const char *program, int result, const struct err *err, bool json,
+                     const struct exit_more *more);
+
 /* What --json shows of a failure: {code, errno, text, hint, exit}. The caller's; NULL when out of
  * memory. */
 json_t *exit_json(int result, const struct err *err);

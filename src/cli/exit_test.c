@@ -44,8 +44,9 @@ static void results_have_the_exit_codes_that_scripts_rely_on(void **state)
         assert_int_equal(exit_code(rows[i].result), rows[i].code);
 }
 
-/* Both streams while exit_report() runs. */
-static int reported(int result, const struct err *err, bool json, char text[2][1024])
+/* Both streams while exit_report_more() runs. */
+static int reported_more(int result, const struct err *err, bool json, const struct exit_more *more,
+                         char text[2][1024])
 {
     FILE *f[2] = { tmpfile(), tmpfile() };
     int saved[2], code;
@@ -57,7 +58,8 @@ static int reported(int result, const struct err *err, bool json, char text[2][1
         saved[i] = dup(1 + i);
         assert_true(dup2(fileno(f[i]), 1 + i) >= 0);
     }
-    code = exit_report("t", result, err, json);
+    code =
+        more ? exit_report_more("t", result, err, json, more) : exit_report("t", result, err, json);
     fflush(stdout);
     fflush(stderr);
     for (int i = 0; i < 2; i++) {
@@ -69,6 +71,11 @@ static int reported(int result, const struct err *err, bool json, char text[2][1
         (void)fclose(f[i]);
     }
     return code;
+}
+
+static int reported(int result, const struct err *err, bool json, char text[2][1024])
+{
+    return reported_more(result, err, json, NULL, text);
 }
 
 static void an_error_is_a_line_and_a_hint_and_an_object(void **state)
@@ -85,6 +92,22 @@ static void an_error_is_a_line_and_a_hint_and_an_object(void **state)
     assert_int_equal(reported(-ECONNREFUSED, &err, true, text), 69);
     assert_string_equal(text[0], "{\"error\":{\"code\":\"ECONNREFUSED\",\"errno\":111,\"text\":"
                                  "\"connect to 'h\\n:1'\",\"hint\":\"is it up?\",\"exit\":69}}\n");
+}
+
+static void an_error_may_have_lines_and_members_of_its_own(void **state)
+{
+    AUTO_JSON *members = json_pack("{s:s, s:s}", "cause", "rain", "code", "not the error's");
+    const struct exit_more more = { .lines = "    it rains\n", .members = members };
+    struct err err = ERR_INIT;
+    char text[2][1024];
+
+    (void)state;
+    err_set(&err, -EIO, "no picnic");
+    err_hint(&err, "tomorrow");
+    assert_int_equal(reported_more(-EIO, &err, true, &more, text), 1);
+    assert_string_equal(text[1], "t: no picnic\n    it rains\n  hint: tomorrow\n");
+    assert_non_null(strstr(text[0], "\"cause\":\"rain\""));
+    assert_null(strstr(text[0], "not the error's"));
 }
 
 static void a_reader_that_has_gone_is_not_told(void **state)
@@ -131,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_have_the_exit_codes_that_scripts_rely_on),
         cmocka_unit_test(an_error_is_a_line_and_a_hint_and_an_object),
+        cmocka_unit_test(an_error_may_have_lines_and_members_of_its_own),
         cmocka_unit_test(a_reader_that_has_gone_is_not_told),
         cmocka_unit_test(only_what_was_named_wrongly_is_the_users_fault),
     };

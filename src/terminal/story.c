@@ -172,8 +172,7 @@ int story_line(const json_t *status, struct buf *out)
     return r < 0 ? r : put_why(status, out);
 }
 
-/* The last lines, each made safe and indented. */
-static int story_put_lines(const char *lines, struct buf *out)
+int story_lines(const char *lines, size_t most, struct buf *out)
 {
     const char *end = lines + strlen(lines), *p;
     size_t n = 0;
@@ -182,7 +181,7 @@ static int story_put_lines(const char *lines, struct buf *out)
     while (end > lines && end[-1] == '\n')
         end--;
     for (p = end; p > lines; p--)
-        if (p[-1] == '\n' && ++n == STORY_LINES)
+        if (p[-1] == '\n' && ++n == most)
             break;
     while (r == 0 && p < end) {
         const char *nl = memchr(p, '\n', (size_t)(end - p));
@@ -227,7 +226,7 @@ int story_text(const json_t *status, const char *logs, struct buf *out)
         r = buf_add_u8(out, '\n');
     if (r < 0 || !str_eq(state, "FAILED"))
         return r;
-    r = story_put_lines(format_text(story, "lines"), out);
+    r = story_lines(format_text(story, "lines"), STORY_LINES, out);
     if (r == 0)
         r = put_hint(format_text(story, "hint"), out);
     return r < 0 ? r : put_next(status, task, logs, out);

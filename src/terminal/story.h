@@ -24,3 +24,6 @@ int story_line(const json_t *status, struct buf *out);
 /* The cause alone, without the job: "worker:3 on node7: exit code 3". Nothing when there
  * is no story. */
 int story_cause(const json_t *status, struct buf *out);
+
+/* The last `most` of a task's lines, each made safe and indented. */
+int story_lines(const char *lines, size_t most, struct buf *out);

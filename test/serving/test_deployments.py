@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import time
 
@@ -62,9 +63,27 @@ def test_a_model_that_does_not_load_is_not_waited_for(serving):
     done = serving.run("serve", "deploy", "mlp", "--cpus", 1)
     assert done.returncode == 1
     text = done.stderr.decode()
-    assert "'mlp' does not answer: its tasks end as they begin" in text and "ydl logs local-" in text
-    assert "mlp.onnx" in serving.run("logs", "last", check=0).stderr.decode()
+    said = text[text.index("ydl: 'mlp' does not answer: its replicas end as they begin\n"):].splitlines()
+    assert re.fullmatch(r"    a:0.*: ended with exit code 1", said[1]), text
+    assert any("/mlp.onnx' is damaged: " in line for line in said[2:-1]), text
+    assert len(said) <= 13 and all(line.startswith("    ") for line in said[1:-1]), text
+    assert said[-1].startswith("  hint: 'ydl logs local-"), text
     assert not serving.processes()
+
+
+def test_why_a_deployment_does_not_answer_is_in_the_error_document(serving):
+    code = serving.work / "code"
+    code.mkdir()
+    (code / "model.py").write_text("def load(dir): raise OSError('no \\x1b]0;weights')\n"
+                                     "def predict(inputs): pass\n")
+    serving.run("model", "push", code, "broken", check=0)
+    done = serving.run("serve", "deploy", "broken", "--json")
+    error = json.loads(done.stdout)["error"]
+    assert done.returncode == error["exit"] == 1 and "replicas end as they begin" in error["text"]
+    assert (error["cause"]["task"], error["cause"]["class"], error["cause"]["code"]) == ("a:0", "exit", 1)
+    assert "OSError: no " in error["cause"]["lines"]
+    shown = done.stderr.decode()
+    assert "OSError: no " in shown and "\x1b" not in shown
 
 
 def test_who_interrupts_a_deployment_leaves_none(serving):

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import time
@@ -126,7 +127,9 @@ def test_a_version_that_does_not_load_never_gets_a_request(serving, both):
     done = update(serving, "--to", 3, check=1)
     counts, bad = end(load)
     assert not bad and all(counts)
-    assert "its replicas end as they begin" in done.stderr.decode()
+    text = done.stderr.decode()
+    assert re.search(r"its replicas end as they begin.*\n    b:[01].*: ended with exit code 1\n"
+                     r"    .*mlp2.onnx' is damaged", text), text
     assert "mlp2.onnx" in serving.run("serve", "logs", "mlp", "--version", 3, check=0).stderr.decode()
     alone(serving, "a")
 

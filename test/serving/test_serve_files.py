@@ -72,6 +72,7 @@ def test_a_plan_shows_what_would_be_started_and_starts_nothing(shop):
     library = first["library"]
     said = subprocess.run(["sha256sum", library["path"]], check=True, stdout=subprocess.PIPE).stdout.decode()
     assert said.split()[0] == library["sha256"]
+    assert (library["name"], library["version"]) == ("ONNX Runtime", library["path"].rpartition(".so.")[2])
     text = shop.run("serve", "plan", "-f", path, check=0).stdout.decode()
     for part in ("mlp:1", "@champion", "http://127.0.0.1", str(shop.tmp / "shop" / "keys"), library["sha256"]):
         assert part in text, text
@@ -80,7 +81,8 @@ def test_a_plan_shows_what_would_be_started_and_starts_nothing(shop):
     assert not used.exists() or not list(used.iterdir())
     # Beside it, the plan of the job.
     text = shop.run("serve", "deploy", "-f", path, check=0, env={"YDL_PLAN": "1"}).stdout.decode()
-    assert library["sha256"] in text and "ydl-native replica" in text and not shop.jobs()
+    assert f"ONNX Runtime {library['version']}, {library['path']} sha256 {library['sha256']}" in text
+    assert "ydl-native replica" in text and not shop.jobs()
     assert not used.exists() or not list(used.iterdir())
     # A name does as well as a file.
     plan = json.loads(shop.run("serve", "plan", "mlp", "--registry", shop.tmp / "shop" / "models", "--json",

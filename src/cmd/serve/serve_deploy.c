@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "cli/doc.h"
 #include "client/job_wait.h"
+#include "client/task_failure.h"
 #include "cmd/job/start_job.h"
 #include "cmd/serve/serve_call.h"
 #include "cmd/serve/serve_job.h"
@@ -162,9 +163,8 @@ static bool is_answering(struct deploying *d)
 }
 
 /* Nothing stays that does not answer, nor what its user gave up. */
-static int give_up(struct deploying *d, int code, struct err *err)
+static void deploy_stop(struct deploying *d)
 {
-    const char *id = client_id(d->x->client);
     AUTO_JSON *status = NULL;
 
     fiber_shield(d->x->loop, true);
@@ -172,9 +172,44 @@ static int give_up(struct deploying *d, int code, struct err *err)
         (void)wait_end(d->x, END_MS, &status, NULL);
     (void)tell_registry(d, false, NULL);
     fiber_shield(d->x->loop, false);
-    if (code != -ECANCELED)
-        err_hint(err, "'ydl logs %s' shows what its tasks wrote", id);
-    return code;
+}
+
+/* Its user gave it up. */
+static int deploy_interrupted(struct deploying *d, int r, struct err *err)
+{
+    deploy_stop(d);
+    return err_set(err, r, "interrupted");
+}
+
+/* It does not answer: the error says so, and its last failure why. What it tells is the end. */
+static int give_up(struct deploying *d, const json_t *failure, int code, struct err *err)
+{
+    if (*format_text(failure, "hint"))
+        err_hint(err, "%s", format_text(failure, "hint"));
+    err_hint(err, "'ydl logs %s' shows what its tasks wrote", client_id(d->x->client));
+    deploy_stop(d);
+    return failure ? task_failure_report(code, err, failure, d->x->globals->json) : code;
+}
+
+static int deploy_ends(struct deploying *d, const json_t *status, struct err *err)
+{
+    AUTO_JSON *failure = task_failure_last(d->x->client, NULL, 0);
+    char role[TASK_FAILURE_ROLE];
+    const char *who = !failure                                                  ? "tasks end"
+                      : str_eq(task_failure_role(failure, role), SERVE_GATEWAY) ? "gateway ends"
+                                                                                : "replicas end";
+    int r = err_set(err, -EIO, "'%s' does not answer: its %s as they begin",
+                    format_text(status, "name"), who);
+
+    return give_up(d, failure, r, err);
+}
+
+static int deploy_is_late(struct deploying *d, const json_t *status, struct err *err)
+{
+    AUTO_JSON *failure = task_failure_last(d->x->client, NULL, 0);
+    int r = err_set(err, -ETIME, "'%s' did not answer in time", format_text(status, "name"));
+
+    return give_up(d, failure, r, err);
 }
 
 static int deploy_await(struct deploying *d, struct err *err)
@@ -186,7 +221,7 @@ static int deploy_await(struct deploying *d, struct err *err)
         int r = client_status(d->x->client, true, &status, err);
 
         if (r < 0)
-            return r == -ECANCELED ? give_up(d, err_set(err, r, "interrupted"), err) : r;
+            return r == -ECANCELED ? deploy_interrupted(d, r, err) : r;
         if (json_is_integer(json_object_get(status, "ended"))) {
             (void)job_tell(status, client_logs(d->x->client), err);
             (void)tell_registry(d, false, NULL);
@@ -195,17 +230,12 @@ static int deploy_await(struct deploying *d, struct err *err)
         if (serve_url(status, d->url) && is_answering(d) && are_ready(d))
             return 0;
         if (json_int_or(status, "restarts", 0) >= GIVE_UP_RESTARTS)
-            return give_up(d,
-                           err_set(err, -EIO, "'%s' does not answer: its tasks end as they begin",
-                                   format_text(status, "name")),
-                           err);
+            return deploy_ends(d, status, err);
         if (loop_now(d->x->loop) > until)
-            return give_up(
-                d, err_set(err, -ETIME, "'%s' did not answer in time", format_text(status, "name")),
-                err);
+            return deploy_is_late(d, status, err);
         r = fiber_sleep(d->x->loop, LOOK_MS);
         if (r < 0)
-            return give_up(d, err_set(err, r, "interrupted"), err);
+            return deploy_interrupted(d, r, err);
     }
 }
 
@@ -213,11 +243,11 @@ static void deploy_note(const struct deploying *d)
 {
     for (size_t i = 0; i < d->n && !d->x->globals->quiet; i++) {
         const struct serve_version *v = &d->models[i].v;
+        AUTO_FREE char *library = serve_version_library(v);
 
-        fprintf(stderr, "ydl: %s:%lld, %u replica%s, %s%s%s\n", v->m.name, (long long)v->m.version,
+        fprintf(stderr, "ydl: %s:%lld, %u replica%s, %s\n", v->m.name, (long long)v->m.version,
                 d->models[i].replicas, d->models[i].replicas == 1 ? "" : "s",
-                v->library ? v->library : "a program of its own", *v->sha256 ? " sha256 " : "",
-                v->sha256);
+                library ? library : "?");
     }
 }
 
@@ -228,11 +258,10 @@ static json_t *deploy_models(const struct deploying *d)
     for (size_t i = 0; list && i < d->n; i++) {
         const struct serve_version *v = &d->models[i].v;
 
-        if (json_array_append_new(
-                list, json_pack("{s:s, s:I, s:o, s:{s:o, s:o}}", "model", v->m.name, "version",
-                                (json_int_t)v->m.version, "follows", json_text(d->models[i].alias),
-                                "library", "path", json_text(v->library), "sha256",
-                                *v->sha256 ? json_string(v->sha256) : json_null())) < 0)
+        if (json_array_append_new(list, json_pack("{s:s, s:I, s:o, s:o}", "model", v->m.name,
+                                                  "version", (json_int_t)v->m.version, "follows",
+                                                  json_text(d->models[i].alias), "library",
+                                                  serve_version_library_json(v))) < 0)
             return NULL;
     }
     return take(list);
@@ -247,11 +276,10 @@ static int deploy_print(const struct deploying *d, struct err *err)
         printf("%s\n", d->url);
         return fflush(stdout) == 0 ? 0 : err_sys(err, "write to standard output");
     }
-    return doc_print(err, "{s:s, s:s, s:s, s:s, s:I, s:i, s:{s:o, s:o}, s:o}", "name", d->name,
-                     "job", client_id(d->x->client), "url", d->url, "model", v->m.name, "version",
+    return doc_print(err, "{s:s, s:s, s:s, s:s, s:I, s:i, s:o, s:o}", "name", d->name, "job",
+                     client_id(d->x->client), "url", d->url, "model", v->m.name, "version",
                      (json_int_t)v->m.version, "replicas", (int)d->models[0].replicas, "library",
-                     "path", json_text(v->library), "sha256",
-                     *v->sha256 ? json_string(v->sha256) : json_null(), "models", deploy_models(d));
+                     serve_version_library_json(v), "models", deploy_models(d));
 }
 
 /* Two of one name could not be told apart. */

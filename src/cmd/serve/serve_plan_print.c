@@ -32,14 +32,14 @@ static json_t *plan_print_model(const struct serve_plan_view *v, const struct se
 {
     const json_t *planned = deployment_model(v->plan, m->v.m.name);
 
-    return json_pack(
-        "{s:s, s:I, s:o, s:s, s:I, s:s, s:i, s:O, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}}", "model",
-        m->v.m.name, "version", (json_int_t)m->v.m.version, "follows", json_text(m->alias),
-        "format", m->v.m.format, "bytes", (json_int_t)m->v.m.bytes, "path", m->v.path, "replicas",
-        (int)m->replicas, "groups", json_object_get(planned, "groups"), "cpus", json_text(m->cpus),
-        "memory", json_text(m->memory), "batch", json_text(m->batch), "batch_delay",
-        json_text(m->batch_delay), "device", json_text(m->device), "library", "path",
-        json_text(m->v.library), "sha256", *m->v.sha256 ? json_string(m->v.sha256) : json_null());
+    return json_pack("{s:s, s:I, s:o, s:s, s:I, s:s, s:i, s:O, s:o, s:o, s:o, s:o, s:o, s:o}",
+                     "model", m->v.m.name, "version", (json_int_t)m->v.m.version, "follows",
+                     json_text(m->alias), "format", m->v.m.format, "bytes",
+                     (json_int_t)m->v.m.bytes, "path", m->v.path, "replicas", (int)m->replicas,
+                     "groups", json_object_get(planned, "groups"), "cpus", json_text(m->cpus),
+                     "memory", json_text(m->memory), "batch", json_text(m->batch), "batch_delay",
+                     json_text(m->batch_delay), "device", json_text(m->device), "library",
+                     serve_version_library_json(&m->v));
 }
 
 static int plan_print_make(const struct serve_plan_view *v, json_t **ret, struct err *err)
@@ -60,12 +60,13 @@ static void print_libraries(const struct serve_plan_view *v)
 {
     for (size_t i = 0; i < v->n; i++) {
         const struct serve_version *one = &v->models[i].v;
+        AUTO_FREE char *text = serve_version_library(one);
         bool before = !one->library; /* a program of its own */
 
         for (size_t k = 0; k < i; k++)
             before = before || str_eq(v->models[k].v.library, one->library);
         if (!before)
-            printf("library: %s%s%s\n", one->library, *one->sha256 ? " sha256 " : "", one->sha256);
+            printf("library: %s\n", text ? text : "?");
     }
 }
 

@@ -2,6 +2,7 @@
 #include "cmd/serve/serve_version.h"
 #include "cli/cli.h"
 #include "cmd/serve/handler_python.h"
+#include "native/library_version.h"
 #include "native/model_library.h"
 
 #include <openssl/evp.h>
@@ -80,7 +81,10 @@ static int find_runtime(struct loop *l, const struct serve_find *how, struct ser
     if (!library)
         return 0;
     r = model_library_find(library, how->lib, &v->library, err);
-    return r < 0 || v->library[0] != '/' ? r : hash_file(v->library, v->sha256, err);
+    if (r < 0 || v->library[0] != '/')
+        return r;
+    v->number = library_version(library, v->library);
+    return hash_file(v->library, v->sha256, err);
 }
 
 int serve_version_find(struct loop *l, const struct serve_find *how, const struct model_ref *ref,
@@ -99,6 +103,7 @@ void serve_version_done(struct serve_version *v)
     free(v->registry);
     free(v->path);
     free(v->library);
+    free(v->number);
     *v = (struct serve_version){ 0 };
 }
 
@@ -107,4 +112,29 @@ json_t *serve_version_json(const struct serve_version *v)
     return json_pack("{s:I, s:s, s:s, s:o, s:s}", "version", (json_int_t)v->m.version, "path",
                      v->path, "format", v->m.format, "library", json_text(v->library), "sha256",
                      v->sha256);
+}
+
+static const char *library_name(const struct serve_version *v)
+{
+    const struct find_library *library = model_library(v->m.format);
+
+    return library ? library->what : NULL;
+}
+
+char *serve_version_library(const struct serve_version *v)
+{
+    const char *name = library_name(v);
+    bool known = name && v->number;
+
+    if (!v->library)
+        return strdup("a program of its own");
+    return str_printf("%s%s%s%s%s%s%s", known ? name : "", known ? " " : "", known ? v->number : "",
+                      known ? ", " : "", v->library, *v->sha256 ? " sha256 " : "", v->sha256);
+}
+
+json_t *serve_version_library_json(const struct serve_version *v)
+{
+    return json_pack("{s:o, s:o, s:o, s:o}", "name", json_text(library_name(v)), "version",
+                     json_text(v->number), "path", json_text(v->library), "sha256",
+                     *v->sha256 ? json_string(v->sha256) : json_null());
 }

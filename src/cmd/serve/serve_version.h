@@ -10,6 +10,7 @@ struct serve_version {
     char *path;      /* of the version */
     char *library;   /* or a handler's Python; NULL: the model is a program of its own */
     char sha256[65]; /* of the library; "" where the loader finds it */
+    char *number;    /* the library's version; NULL: not known */
 };
 
 /* As the options say it; NULL: default. */
@@ -32,3 +33,8 @@ static inline void auto_serve_version_(struct serve_version *v)
  * memory.
  */
 json_t *serve_version_json(const struct serve_version *v);
+/* The library for a person, "ONNX Runtime 1.31.1, /…/libonnxruntime.so.1.31.1 sha256 fc44…", and as
+ * {name, version, path, sha256} with null for what is not known. Both the caller's; NULL when out
+ * of memory. */
+char *serve_version_library(const struct serve_version *v);
+json_t *serve_version_library_json(const struct serve_version *v);

@@ -2,6 +2,7 @@
  */
 #include "cmd/serve/serve_watch.h"
 #include "cli/exit.h"
+#include "client/task_failure.h"
 #include "cmd/serve/serve_call.h"
 #include "cmd/serve/serve_request.h"
 #include "loop/fiber.h"
@@ -48,6 +49,8 @@ struct watching {
     const struct serve_watch *w;
     enum update_phase phase; /* that was told last */
     int64_t told_at;
+    int64_t since;   /* when it began, in milliseconds since 1970 */
+    json_t *failure; /* of a version that was given up; NULL: its replicas did not fail */
     char told[400];
 };
 
@@ -76,6 +79,22 @@ static bool is_ours(const struct watching *t, const json_t *v)
     return v && str_eq(format_text(v, "id"), t->w->id);
 }
 
+/* The last failure among the replicas that the new version had: the group that does not serve. */
+static json_t *watch_failure(const struct watching *t, const json_t *model)
+{
+    const json_t *version = deployment_version(model, json_int_or(model, "serve", 0));
+    const char *serves = format_text(version, "group");
+    const json_t *groups = json_object_get(model, "groups"), *g;
+    size_t i;
+
+    json_array_foreach(groups, i, g)
+    {
+        if (*serves && json_is_string(g) && !str_eq(json_string_value(g), serves))
+            return task_failure_last(t->x->client, json_string_value(g), t->since);
+    }
+    return NULL;
+}
+
 /* It is over. What became of it is the result, also for --json: a version that was given up is no
  * failure of this command. */
 static int watch_result(struct watching *t, const json_t *last)
@@ -95,7 +114,7 @@ static int watch_result(struct watching *t, const json_t *last)
             (long long)json_int_or(last, "from", 0), format_text(last, "why"));
     err_hint(&why, "'ydl serve logs %s --version %lld' shows what its replicas wrote",
              t->x->cli->operands[0], (long long)json_int_or(last, "to", 0));
-    (void)exit_report("ydl", -EIO, &why, false);
+    (void)task_failure_report(-EIO, &why, t->failure, false);
     return EXIT_OTHER;
 }
 
@@ -112,6 +131,7 @@ static int watch_look(struct watching *t, json_t **ret, struct err *err)
         return r;
     if (is_ours(t, json_object_get(model, "last"))) {
         *ret = json_incref(json_object_get(model, "last"));
+        t->failure = str_eq(format_text(*ret, "result"), "done") ? NULL : watch_failure(t, model);
         return 0;
     }
     if (!is_ours(t, json_object_get(model, "update")) &&
@@ -135,7 +155,7 @@ int serve_watch_left(const struct job_call *x, int r, struct err *err)
 
 int serve_watch(struct job_call *x, const struct serve_watch *w, json_t **ret, struct err *err)
 {
-    struct watching t = { .x = x, .w = w };
+    struct watching t = { .x = x, .w = w, .since = loop_wall() };
     int r;
 
     while ((r = watch_look(&t, ret, err)) > 0) {
@@ -145,5 +165,8 @@ int serve_watch(struct job_call *x, const struct serve_watch *w, json_t **ret, s
     }
     if (r == -ECANCELED)
         return serve_watch_left(x, r, err);
-    return r < 0 ? r : watch_result(&t, *ret);
+    if (r == 0)
+        r = watch_result(&t, *ret);
+    json_decref(t.failure);
+    return r;
 }
