@@ -445,7 +445,11 @@ const struct cli_verb verb_serve_deploy = {
         "      batch-delay: 2ms\n"
         "      device: cpu\n"
         "      library: /opt/venv\n"
-        "  gateway: {host: 0.0.0.0, key-file: keys, certificate: cert.pem, private-key: key.pem}\n"
+        "  gateway:\n"
+        "    host: 0.0.0.0\n"
+        "    key-file: keys\n"
+        "    certificate: cert.pem\n"
+        "    private-key: key.pem\n"
         "  timeout: 2m\n\n"
         "'ydl serve schema' prints a JSON Schema of it, for editors." }),
 };
