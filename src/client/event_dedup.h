@@ -4,7 +4,7 @@
  * Records are numbered. A master that died may have sent records that it had not stored; the next
  * one gives their numbers to others. So a record is known by its number and its text, as far back
  * as EVENT_DEDUP_BACK; what is older was kept. A master that found no record of the one before it
- * begins anew: it has another record 0, and nothing of its log was seen. Pure. */
+ * starts the job over: its record 0 is another one, and its whole log is new. Pure. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -65,7 +65,7 @@ int show_earlier(struct show *s, const char *task, enum piece_stream stream, uin
 void show_resume(struct show *s);
 /* Skips nothing in this stream: its sender already starts after the bytes that were shown. */
 void show_resume_none(struct show *s, const char *task, enum piece_stream stream);
-/* The job begins anew: what its tasks write now is another stream, of which nothing was shown. */
+/* The job was started over: its tasks write new streams, and nothing of those was shown yet. */
 int show_begin_anew(struct show *s, int64_t now);
 int show_tick(struct show *s, int64_t now);
 int show_end(struct show *s, int64_t now);   /* everything that is left, finished or not */

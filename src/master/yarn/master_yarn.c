@@ -134,8 +134,9 @@ static void write_phases(struct master *m)
 static void note_lost_record(struct master *m)
 {
     if (yarn_of(m)->container->attempt > 1)
-        master_note(m, "the master before this one left no record of the job, which begins anew: "
-                       "output that its tasks wrote until now may be missing");
+        master_note(
+            m, "the previous master left no record of the job, so the job starts over; earlier "
+               "output of its tasks may be missing");
 }
 
 /* Goes on from where a master before us was, or writes the first record.

@@ -10,7 +10,7 @@ from .servers import UNAVAILABLE, cannot_be_reached
 from .world import World
 
 _INTERRUPTED, _UNSAVED = 130, 73
-_BEGUN_ANEW = "left no record of the job, which begins anew"
+_STARTED_OVER = "left no record of the job, so the job starts over"
 _LOOK_THERE = "output may be missing; see 'ydl logs "
 _OVER = {"SUCCEEDED": "SUCCEEDED", "FAILED": "FAILED", "KILLED": "KILLED"}
 
@@ -139,7 +139,7 @@ def _told_missing(world: World, name: str) -> bool:
     texts = [str(status.get("unsaved")), str(status.get("story")), *world.outcome.said]
     texts += [str(event.get("text")) for event in world.outcome.events
               if event.get("event") in ("note", "story")]
-    return any((name in text or _BEGUN_ANEW in text) and "output" in text for text in texts)
+    return any((name in text or _STARTED_OVER in text) and "output" in text for text in texts)
 
 
 def _ledgers(world: World) -> Iterator[tuple[str, list[str]]]:
