@@ -1,6 +1,6 @@
 /* csv_rows.c - a table for `ydl predict --csv`: the first byte says in which pieces it comes; its
  * rows are encoded for models of several kinds. */
-#include "cmd/serve/row_columns.h"
+#include "cmd/predict/row_columns.h"
 #include "fuzz.h"
 
 #include <string.h>

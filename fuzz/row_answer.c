@@ -1,6 +1,6 @@
 /* row_answer.c - a model server's answer to rows: two bytes with the length of its JSON, the JSON,
  * the tensors. What is accepted is printed in both forms. */
-#include "cmd/serve/row_request.h"
+#include "cmd/predict/row_request.h"
 #include "fuzz.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* row_request_test.c - see row_request.h */
 #include "base/str.h"
-#include "cmd/serve/row_request.h"
+#include "cmd/predict/row_request.h"
 #include "test.h"
 
 #include <string.h>

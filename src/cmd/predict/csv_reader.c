@@ -1,6 +1,6 @@
 /* csv_reader.c - each byte is looked at once, to find the ends of cells and of the record; then its
  * cells are cut out where they stand. See csv_reader.h. */
-#include "cmd/serve/csv_reader.h"
+#include "cmd/predict/csv_reader.h"
 #include "base/array.h"
 
 #include <stdlib.h>

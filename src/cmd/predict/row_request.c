@@ -1,6 +1,6 @@
 /* row_request.c - tensors of the rows behind a JSON head, both ways. Floats are printed as the
  * model server prints them in JSON. See row_request.h. */
-#include "cmd/serve/row_request.h"
+#include "cmd/predict/row_request.h"
 #include "base/str.h"
 #include "serve/protocol/json_values.h"
 

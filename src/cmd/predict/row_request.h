@@ -2,7 +2,7 @@
  * and its answer as lines of text. Pure. */
 #pragma once
 #include "base/json.h"
-#include "cmd/serve/row_columns.h"
+#include "cmd/predict/row_columns.h"
 
 /* What a model takes and gives, from its metadata (GET /v2/models/NAME). -EPROTO for what is none.
  * `ret` needs signature_done() in any case. */

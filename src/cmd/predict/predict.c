@@ -1,5 +1,5 @@
 /* predict.c - `ydl predict`: one request to a deployment, or the rows of a file. */
-#include "cmd/serve/predict.h"
+#include "cmd/predict/predict.h"
 #include "base/path.h"
 #include "cli/exit.h"
 #include "cmd/verbs.h"

@@ -9,8 +9,8 @@
 #include "base/array.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
-#include "cmd/serve/predict.h"
-#include "cmd/serve/row_request.h"
+#include "cmd/predict/predict.h"
+#include "cmd/predict/row_request.h"
 #include "loop/fiber.h"
 #include "terminal/format.h"
 

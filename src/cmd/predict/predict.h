@@ -1,6 +1,6 @@
 /* predict.h - what `ydl predict` does with one request and with a file of rows. Fibers only. */
 #pragma once
-#include "cmd/serve/row_columns.h"
+#include "cmd/predict/row_columns.h"
 #include "cmd/serve/serve_call.h"
 
 enum predict_output { PREDICT_JSON, PREDICT_CSV };

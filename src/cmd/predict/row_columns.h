@@ -5,7 +5,7 @@
  * of their values, or have the inputs' names in the first line: NAME, or NAME.0, NAME.1 … where an
  * input has several values a row. */
 #pragma once
-#include "cmd/serve/csv_reader.h"
+#include "cmd/predict/csv_reader.h"
 #include "serve/signature.h"
 
 #define ROW_VALUES_MAX (4 * MIB) /* values of a row */

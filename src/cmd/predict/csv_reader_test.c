@@ -1,6 +1,6 @@
 /* csv_reader_test.c - see csv_reader.h */
 #include "base/str.h"
-#include "cmd/serve/csv_reader.h"
+#include "cmd/predict/csv_reader.h"
 #include "test.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* row_columns.c - the shapes of inputs say how many values a row has, the first line which columns
  * they are; then each cell is read as its input's type. See row_columns.h. */
-#include "cmd/serve/row_columns.h"
+#include "cmd/predict/row_columns.h"
 #include "base/array.h"
 #include "base/str.h"
 

@@ -1,6 +1,6 @@
 /* row_columns_test.c - see row_columns.h */
 #include "base/str.h"
-#include "cmd/serve/row_columns.h"
+#include "cmd/predict/row_columns.h"
 #include "test.h"
 
 #include <math.h>
