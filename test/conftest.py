@@ -53,6 +53,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "full: belongs to the long suite (--full)")
+    config.addinivalue_line("markers", "clusters(kind…): asks for clusters only when it runs")
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
         config.pluginmanager.register(schedule.Controller(), "ydl-controller")
 
@@ -103,6 +104,7 @@ def pytest_runtest_makereport(item, call):
 def _kinds_of(item) -> set[str]:
     names = set(getattr(item, "fixturenames", ()))
     kinds = set(KINDS) & names | ({"docker_host"} if "host" in names else set())
+    kinds.update(*(mark.args for mark in item.iter_markers("clusters")))
     callspec = getattr(item, "callspec", None)
     if callspec and "each_cluster" in callspec.params:
         kinds.add(callspec.params["each_cluster"])
@@ -169,11 +171,15 @@ def cuts(tmp_path):
         pytest.skip("this file system cannot cut files")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    _POOL.needed = _kinds_of(item)
+
+
 @pytest.fixture(autouse=True)
 def _repaired(request):
     """Clusters that a test needs stay while it runs, and are whole when it is over."""
     story.begin()
-    _POOL.needed = _kinds_of(request.node)
     if not _POOL.needed and hasattr(request.config, "workerinput"):
         _POOL.close()  # another worker may need the room, and no more of its kind is coming
     yield

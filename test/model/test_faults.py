@@ -90,7 +90,8 @@ def test_an_interrupted_push_cleans_up(registry, hello):
 
 
 @pytest.mark.parametrize("writers", [2, 20])
-@pytest.mark.parametrize("kind", ["registry", "hdfs_registry"])
+@pytest.mark.parametrize("kind", [
+    "registry", pytest.param("hdfs_registry", marks=pytest.mark.clusters("cluster"))])
 def test_writers_at_the_same_time_get_numbers_without_gaps(request, hello, kind, writers):
     registry = request.getfixturevalue(kind)
     pushes = [registry.start("push", hello, "m", "--json", stdout=subprocess.PIPE, text=True)

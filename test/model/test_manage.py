@@ -10,7 +10,7 @@ import pytest
 from model_support import Registry, handler
 
 
-@pytest.fixture(params=["here", "hdfs"])
+@pytest.fixture(params=["here", pytest.param("hdfs", marks=pytest.mark.clusters("cluster"))])
 def filled(request, tmp_path, hello):
     """A registry of each kind with hello:1 to hello:4."""
     made = request.getfixturevalue("registry" if request.param == "here" else "hdfs_registry")

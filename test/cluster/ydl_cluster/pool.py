@@ -60,6 +60,8 @@ class Pool:
 
     def get(self, kind: str) -> Cluster:
         """The cluster of a kind, which is now the most recently used one."""
+        if kind not in self.needed:  # it would be started for this test alone
+            raise LookupError(f"no fixture or mark of this test says that it needs {kind!r}")
         if kind not in self.running:
             self._make_room()
             name = f"pytest-{os.getpid()}-{kind.replace('_', '-')}"

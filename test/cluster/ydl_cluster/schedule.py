@@ -4,7 +4,8 @@ Nearly all of a test's time is waiting, so there are more workers than cores. A 
 *lane*: the kind of cluster it needs, or none. A worker that has started a cluster keeps to its lane
 until nothing is left there, because starting one is the dearest thing a test can ask for; then it
 takes a lane that nobody has, and in the end tests without a cluster. What is handed out is a *unit*:
-the tests of one file, where they share a cluster or a fixture; otherwise a single test.
+the tests of one file, where they share a cluster or a fixture; otherwise a single test. A test that
+finds its cluster only when it runs has to say so beforehand, by the mark `clusters`.
 
 The controller collects nothing itself and knows only names, so the first worker writes down for it
 which test belongs where.
@@ -17,8 +18,9 @@ from pathlib import Path
 
 from .pool import KINDS
 
-MOST = 8  # workers; more find nothing to do
-PER_CORE = 3
+MOST = 10  # workers; more find nothing to do
+PER_CORE = 4
+CLUSTERS_PER_CORE = 3  # workers that have one; starting one is work, not waiting
 WORKER_MB = 2500  # a cluster, and what runs on it
 # How many workers may have a cluster of the same kind; 1 where nothing is said.
 SHARED = {"cluster": 3}
@@ -31,9 +33,18 @@ def workers() -> int:
     told = os.environ.get("YDL_TEST_WORKERS") or os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS")
     if told:
         return int(told)
-    cores = len(os.sched_getaffinity(0))
+    cores = _cores()
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
     return max(1, min(MOST, max(4, PER_CORE * cores), memory // WORKER_MB))
+
+
+def with_clusters(all_workers: int) -> int:
+    """How many of them may have a cluster at a time."""
+    return max(1, min(all_workers - 1, max(3, CLUSTERS_PER_CORE * _cores())))
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
 
 
 def write_down(path: str, items: list, kinds_of, left_out: list[str]) -> None:
@@ -115,12 +126,12 @@ def _scheduler(config, log, places: Path):
     from xdist.scheduler.loadscope import LoadScopeScheduling
 
     class Scheduler(LoadScopeScheduling):
-        """As its base, which hands out units in the order of collection, but by lanes."""
+        """As its base, but by lanes, and large units first: at the end all have something to do."""
 
         def __init__(self):
             super().__init__(config, log)
             config.option.loadscopereorder = False
-            self.lanes = Lanes(max(1, self.numnodes - 1))
+            self.lanes = Lanes(with_clusters(self.numnodes))
             self.places: dict[str, list[str]] = {}
 
         def schedule(self) -> None:
@@ -140,7 +151,8 @@ def _scheduler(config, log, places: Path):
             if lane is None:
                 node.shutdown()
                 return
-            scope = next(scope for scope in self.workqueue if scope.partition(" ")[0] == lane)
+            mine = [scope for scope in self.workqueue if scope.partition(" ")[0] == lane]
+            scope = max(mine, key=lambda scope: len(self.workqueue[scope]))
             self.workqueue.move_to_end(scope, last=False)
             super()._assign_work_unit(node)
 
