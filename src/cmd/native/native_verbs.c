@@ -83,3 +83,9 @@ int native_library(struct cli *c, const struct native_ask *ask, char **ret, stru
     err_clear(err);
     return err_sys(err, "start '%s'", c->operands[0]);
 }
+
+int native_task_variable(const char *name, const char **ret, struct err *err)
+{
+    *ret = getenv(name);
+    return *ret ? 0 : err_set(err, -EINVAL, "%s is not set: 'ydl serve' starts this program", name);
+}
