@@ -14,15 +14,14 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * Asks a deployment for predictions, with nothing but the JDK (11 or newer).
  *
  * <pre>java Client.java WHERE MODEL INPUT ROWS.csv</pre>
  *
- * WHERE is an address (http://HOST:PORT), or the name of a deployment, whose address `ydl serve status` knows.
+ * WHERE is an address (http://HOST:PORT), or the name of a deployment, whose address `ydl serve address` knows.
  * INPUT is the name of the model's input, of type FP32. SERVE_KEY_FILE names the file with the deployment's key,
  * if it has one. Prints the answer for each row.
  *
@@ -51,13 +50,13 @@ public class Client {
     private String address() throws IOException {
         if (where.contains("://"))
             return where;
-        Process ydl = new ProcessBuilder("ydl", "serve", "status", where, "--json")
+        Process ydl = new ProcessBuilder("ydl", "serve", "address", where)
                 .redirectError(ProcessBuilder.Redirect.INHERIT).start();
-        String told = new String(ydl.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        Matcher found = Pattern.compile("\"url\": *\"([^\"]+)\"").matcher(told);
-        if (!found.find())
+        String told = new String(ydl.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+        if (told.isEmpty())
             throw new IOException("the deployment '" + where + "' has no address");
-        return found.group(1);
+        String[] gateways = told.split("\n");
+        return gateways[ThreadLocalRandom.current().nextInt(gateways.length)];
     }
 
     private HttpResponse<byte[]> ask(byte[] body, int head) throws IOException, InterruptedException {

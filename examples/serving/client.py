@@ -2,13 +2,14 @@
 
     python3 client.py WHERE MODEL ROWS.csv
 
-WHERE is an address (http://HOST:PORT), or the name of a deployment, whose address `ydl serve status` knows.
+WHERE is an address (http://HOST:PORT), or the name of a deployment, whose address `ydl serve address` knows.
 SERVE_KEY_FILE names the file with the deployment's key, if it has one. Prints the answer for each row.
 """
 
 import csv
 import json
 import os
+import random
 import subprocess
 import sys
 import time
@@ -34,8 +35,8 @@ class Deployment:
         """Where it is now."""
         if "://" in self.where:
             return self.where
-        told = subprocess.run(["ydl", "serve", "status", self.where, "--json"], stdout=subprocess.PIPE, check=True)
-        return json.loads(told.stdout)["url"] or ""
+        told = subprocess.run(["ydl", "serve", "address", self.where], stdout=subprocess.PIPE, check=True)
+        return random.choice(told.stdout.decode().split())  # of its gateways
 
     def ask(self, rows):
         """One request: a prediction for each row."""

@@ -3,7 +3,7 @@
 #
 #     ./client.sh WHERE MODEL ROWS.csv
 #
-# WHERE is an address (http://HOST:PORT), or the name of a deployment, whose address `ydl serve status` knows.
+# WHERE is an address (http://HOST:PORT), or the name of a deployment, whose address `ydl serve address` knows.
 # SERVE_KEY_FILE names the file with the deployment's key, if it has one. Prints the answer's JSON.
 set -euo pipefail
 where=$1 model=$2 rows=$3
@@ -11,7 +11,7 @@ where=$1 model=$2 rows=$3
 address() {
     case $where in
         *://*) echo "$where" ;;
-        *) ydl serve status "$where" --json | sed -n 's/.*"url": *"\([^"]*\)".*/\1/p' ;;
+        *) ydl serve address "$where" | shuf -n 1 ;; # of its gateways
     esac
 }
 

@@ -9,6 +9,7 @@ extension for binary tensors: a head of JSON, whose length a header gives, and t
 import http.client
 import json
 import os
+import random
 import subprocess
 import sys
 import time
@@ -57,8 +58,8 @@ class Deployment:
         """A connection to where it is now."""
         url = self.where
         if "://" not in url:
-            told = subprocess.run(["ydl", "serve", "status", url, "--json"], stdout=subprocess.PIPE, check=True)
-            url = json.loads(told.stdout)["url"] or ""
+            told = subprocess.run(["ydl", "serve", "address", url], stdout=subprocess.PIPE, check=True)
+            url = random.choice(told.stdout.decode().split())  # of its gateways
         at = urlsplit(url)
         kind = http.client.HTTPSConnection if at.scheme == "https" else http.client.HTTPConnection
         return kind(at.hostname, at.port, timeout=PATIENCE)

@@ -8,6 +8,7 @@ Arguments and SERVE_KEY_FILE are those of client.py.
 import csv
 import json
 import os
+import random
 import subprocess
 import sys
 import time
@@ -29,8 +30,8 @@ def address(where):
     """The deployment's address now."""
     if "://" in where:
         return where
-    told = subprocess.run(["ydl", "serve", "status", where, "--json"], stdout=subprocess.PIPE, check=True)
-    return json.loads(told.stdout)["url"] or ""
+    told = subprocess.run(["ydl", "serve", "address", where], stdout=subprocess.PIPE, check=True)
+    return random.choice(told.stdout.decode().split())  # of its gateways
 
 
 def predict(session, where, model, rows):

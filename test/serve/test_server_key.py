@@ -27,7 +27,7 @@ def keys_file(tmp_path):
     return path
 
 
-def test_a_key_is_asked_of_everybody_and_for_all_but_health(serve, keys, tmp_path):
+def test_a_key_is_asked_of_everybody_and_for_all_but_health_and_metrics(serve, keys, tmp_path):
     server = serve("small", "--key-file", keys, "--access-log", tmp_path / "log")
     good = {"Authorization": f"Bearer {KEY}"}
     for headers in ({}, {"Authorization": "Bearer no-key-of-this-test"},
@@ -38,7 +38,9 @@ def test_a_key_is_asked_of_everybody_and_for_all_but_health(serve, keys, tmp_pat
     for path in ("/metrics", "/", "/v2", "/v1/models/small", "/v2/models/small"):
         assert server.get(path).status == 401
         assert server.ask("GET", path, headers=good).status == 200
-    assert server.get("/v2/health/ready").status == server.get("/v2/health/live").status == 200
+    for path in ("/v2/health/ready", "/v2/health/live", "/monitoring/prometheus/metrics"):
+        assert server.get(path).status == 200
+    assert server.post("/monitoring/prometheus/metrics", b"").status == 401
     assert server.post(SMALL, ROW, good).status == 200
     assert server.post(SMALL, ROW, {"Authorization": "bearer another-key-for-it"}).status == 200
     assert server.end() == 0

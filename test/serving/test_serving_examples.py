@@ -104,7 +104,7 @@ def test_a_deployment_that_moved_is_found_again(shop, client):
     stale.parent.mkdir()
     stale.write_text(f"""#!/bin/sh
 if mkdir {shop.work}/told 2>/dev/null; then
-    echo '{{"url": "http://127.0.0.1:1"}}'
+    echo http://127.0.0.1:1
 else
     exec {shop.bin}/ydl "$@"
 fi

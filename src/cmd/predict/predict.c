@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "cli/exit.h"
 #include "cmd/verbs.h"
+#include "loop/fiber.h"
 #include "terminal/format.h"
 
 #include <stdio.h>
@@ -13,6 +14,8 @@
 #define REPORT_MS 10000
 #define BATCH_MOST 65536
 #define PARALLEL_MOST 64
+#define RETRY_FIRST_MS 100
+#define RETRY_MOST_MS 5000
 
 struct args {
     struct job_where where;
@@ -110,7 +113,44 @@ int predict_refused(int status, struct buf *answer, struct err *err)
                    "%s (status %d)", text ? text : "the request was refused", status);
 }
 
-static int predict_ask(struct job_call *x, const char *url, const char *headers,
+int predict_address(struct job_call *x, char url[SERVE_URL], struct err *err)
+{
+    bool tls = str_starts(url, "https://");
+    AUTO_JSON *status = NULL;
+
+    if (client_status(x->client, true, &status, NULL) < 0)
+        return 0;
+    if (json_is_integer(json_object_get(status, "ended")))
+        return err_set(err, -ENOENT, "the deployment '%s' has ended", format_text(status, "name"));
+    if (serve_url(status, url) && tls)
+        serve_secure_url(url);
+    return 0;
+}
+
+/* Where nobody answers, the gateway is being started again, perhaps elsewhere. */
+static int predict_send(struct job_call *x, struct serve_request *q, char url[SERVE_URL],
+                        struct buf *answer, struct err *err)
+{
+    int64_t deadline = loop_in(x->loop, q->timeout), wait = RETRY_FIRST_MS;
+    int r;
+
+    for (;; wait = wait < RETRY_MOST_MS / 2 ? wait * 2 : RETRY_MOST_MS) {
+        r = serve_ask(x->loop, q, answer, err);
+        if (r == 0 || !client_broken(r) || loop_in(x->loop, wait) > deadline)
+            return r;
+        err_clear(err);
+        buf_reset(answer);
+        r = fiber_sleep(x->loop, wait);
+        if (r < 0)
+            return err_set(err, r, "interrupted");
+        r = predict_address(x, url, err);
+        if (r < 0)
+            return r;
+        q->timeout = deadline - loop_now(x->loop);
+    }
+}
+
+static int predict_ask(struct job_call *x, char url[SERVE_URL], const char *headers,
                        const struct serve_trust *trust, struct err *err)
 {
     const struct args *a = job_args(x);
@@ -131,7 +171,7 @@ static int predict_ask(struct job_call *x, const char *url, const char *headers,
     q.headers = headers;
     q.body = body.data;
     q.size = body.len;
-    r = serve_ask(x->loop, &q, &answer, err);
+    r = predict_send(x, &q, url, &answer, err);
     if (r >= 0 && r != 200)
         return predict_refused(r, &answer, err);
     if (r < 0)
@@ -206,7 +246,8 @@ const struct cli_verb verb_predict = {
     JOB_VERB(predict_work),
     .text = "Sends a request and prints the answer's JSON. The request is JSON in the form of "
             "TensorFlow Serving ({\"instances\": [[1, 2]]} or {\"inputs\": {\"x\": [[1, 2]]}}) or of "
-            "the Open Inference Protocol (inputs with name, shape, datatype and data).\n"
+            "the Open Inference Protocol (inputs with name, shape, datatype and data). While nobody answers, asks again, where the "
+            "deployment is by then, until --timeout.\n"
             "\n"
             "With --csv, sends the rows of a table, many in each request, and prints a line for each "
             "row, in their order. A request that finds no room, or whose replica is lost, is sent "

@@ -22,5 +22,8 @@ int predict_rows(struct job_call *x, const struct predict_rows *q, struct err *e
 
 /* The model that was named, or the first that the gateway knows: *ret is the caller's. */
 int predict_model(struct job_call *x, const char *model, char **ret, struct err *err);
+/* Where the deployment is now, into `url`, which keeps its scheme; as it was when that is not
+ * known. -ENOENT: it has ended. */
+int predict_address(struct job_call *x, char url[SERVE_URL], struct err *err);
 /* The error that an answer other than 200 stands for. */
 int predict_refused(int status, struct buf *answer, struct err *err);

@@ -204,22 +204,17 @@ static int take_batch(struct rows *w, struct row_batch *b, uint64_t *ret_turn, s
 
 /* ---- asking ---- */
 
-/* Where the deployment is now: it may have moved. One that has ended is not asked again. */
+/* It may have moved. One that has ended is not asked again. */
 static int find_again(struct rows *w, struct err *err)
 {
-    AUTO_JSON *status = NULL;
     int r;
 
     if (w->finding) /* one does it for all */
         return 0;
     w->finding = true;
-    r = client_status(w->x->client, true, &status, NULL);
+    r = predict_address(w->x, w->url, err);
     w->finding = false;
-    if (r == 0 && json_is_integer(json_object_get(status, "ended")))
-        return err_set(err, -ENOENT, "the deployment '%s' has ended", format_text(status, "name"));
-    if (r == 0 && serve_url(status, w->url) && str_starts(w->q->url, "https://"))
-        serve_secure_url(w->url);
-    return 0;
+    return r;
 }
 
 /* The status, or what the connection failed with. */
@@ -263,8 +258,7 @@ static int ask_once(struct rows_worker *o, size_t json, int64_t deadline, int64_
 /* No replica had room, or one was lost with the request: the next one may do it. */
 static bool is_worth_a_retry(int r)
 {
-    return r == 429 || r == 502 || r == 503 || r == -ECONNREFUSED || r == -ECONNRESET ||
-           r == -EPIPE;
+    return r == 429 || r == 502 || r == 503 || (r < 0 && client_broken(r));
 }
 
 static int ask_until(struct rows_worker *o, size_t json, struct err *err)

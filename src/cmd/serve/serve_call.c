@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define CONNECT_MS 5000 /* a machine that is gone does not even refuse */
+
 struct serve_search {
     const char *name;
     char *id;
@@ -60,6 +62,19 @@ int serve_find_named(struct job_call *x, const char *name, json_t **ret_status, 
     return r < 0 ? r : client_status(x->client, true, ret_status, err);
 }
 
+/* Of a task, where it is a gateway that has been somewhere. */
+static bool url_of(const json_t *task, char out[SERVE_URL])
+{
+    json_int_t port = json_integer_value(json_array_get(json_object_get(task, "ports"), 0));
+    const char *host = json_string_value(json_object_get(task, "host"));
+
+    if (!str_eq(format_text(task, "role"), SERVE_GATEWAY) || !host || port <= 0)
+        return false;
+    (void)snprintf(out, SERVE_URL, strchr(host, ':') ? "http://[%s]:%d" : "http://%s:%d", host,
+                   (int)port);
+    return true;
+}
+
 bool serve_url(const json_t *status, char out[SERVE_URL])
 {
     const json_t *tasks = json_object_get(status, "tasks"), *t;
@@ -67,16 +82,29 @@ bool serve_url(const json_t *status, char out[SERVE_URL])
 
     json_array_foreach(tasks, i, t)
     {
-        json_int_t port = json_integer_value(json_array_get(json_object_get(t, "ports"), 0));
-        const char *host = json_string_value(json_object_get(t, "host"));
-
-        if (!str_eq(format_text(t, "role"), SERVE_GATEWAY) || !host || port <= 0)
-            continue;
-        (void)snprintf(out, SERVE_URL, strchr(host, ':') ? "http://[%s]:%d" : "http://%s:%d", host,
-                       (int)port);
-        return true;
+        if (url_of(t, out))
+            return true;
     }
     return false;
+}
+
+json_t *serve_urls(const json_t *status, bool tls)
+{
+    const json_t *tasks = json_object_get(status, "tasks"), *t;
+    AUTO_JSON *list = json_array();
+    char url[SERVE_URL];
+    size_t i;
+
+    json_array_foreach(tasks, i, t)
+    {
+        if (!url_of(t, url))
+            continue;
+        if (tls)
+            serve_secure_url(url);
+        if (json_array_append_new(list, json_string(url)) < 0)
+            return NULL;
+    }
+    return take(list);
 }
 
 void serve_secure(const json_t *report, char url[SERVE_URL])
@@ -197,12 +225,15 @@ int serve_connect(struct loop *l, const char *url, const struct serve_trust *tru
     struct stream *stream = NULL;
     struct sock *sock = NULL;
     char host[SERVE_URL];
+    int64_t by = loop_in(l, CONNECT_MS);
     int port = 0, r = split_url(url, host, &port, err);
 
+    if (by > deadline)
+        by = deadline;
     if (r == 0)
-        r = sock_connect(l, host, port, deadline, &sock, err);
+        r = sock_connect(l, host, port, by, &sock, err);
     if (r == 0)
-        r = str_starts(url, "https://") ? start_tls(sock, trust, host, deadline, &stream, err)
+        r = str_starts(url, "https://") ? start_tls(sock, trust, host, by, &stream, err)
                                         : stream_plain(sock, &stream, err);
     return r == 0 ? http_client_new(l, stream, host, NULL, ret, err) : r;
 }

@@ -7,9 +7,9 @@
 #define SERVE_GATEWAY "gateway"
 #define SERVE_URL 96
 
-extern const struct cli_verb verb_serve_deploy, verb_serve_list, verb_serve_logs, verb_serve_plan,
-    verb_serve_schema, verb_serve_rollback, verb_serve_scale, verb_serve_status, verb_serve_stop,
-    verb_serve_update;
+extern const struct cli_verb verb_serve_address, verb_serve_deploy, verb_serve_list,
+    verb_serve_logs, verb_serve_plan, verb_serve_schema, verb_serve_rollback, verb_serve_scale,
+    verb_serve_status, verb_serve_stop, verb_serve_targets, verb_serve_update;
 
 /* The id of the deployment with this name (or id) that runs, the caller's: 1; 0: there is none. */
 int serve_running(struct job_call *x, const char *name, char **ret, struct err *err);
@@ -20,6 +20,9 @@ int serve_find_named(struct job_call *x, const char *name, json_t **ret_status, 
 
 /* Where its gateway listens: "http://127.0.0.1:12000". False when nobody knows yet. */
 bool serve_url(const json_t *status, char out[SERVE_URL]);
+/* Of all its gateways, in their order; empty when nobody knows yet. The caller's; NULL when out of
+ * memory. */
+json_t *serve_urls(const json_t *status, bool tls);
 /* The same address with https:// where the gateway's report says that it speaks TLS. */
 void serve_secure(const json_t *report, char url[SERVE_URL]);
 void serve_secure_url(char url[SERVE_URL]); /* whatever the report says */

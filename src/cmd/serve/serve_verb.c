@@ -3,6 +3,7 @@
 #include "cmd/verbs.h"
 
 static const struct cli_verb *const subs[] = {
+    &verb_serve_address,
     &verb_serve_deploy,
     &verb_serve_list,
     &verb_serve_logs,
@@ -12,6 +13,7 @@ static const struct cli_verb *const subs[] = {
     &verb_serve_schema,
     &verb_serve_status,
     &verb_serve_stop,
+    &verb_serve_targets,
     &verb_serve_update,
     NULL,
 };
@@ -32,6 +34,7 @@ const struct cli_verb verb_serve = {
         "A model is named as in 'ydl model': NAME (its newest version), NAME:VERSION or NAME@ALIAS. "
         "Formats that can be served: onnx, xgboost, lightgbm." },
       { "JSON OUTPUT",
+        "address\tname, job, url, urls (of all gateways). With --watch: one such object on each line.\n"
         "deploy\tname, job, url, model, version, replicas, library: path, sha256; and models: each "
         "with model, version, follows, library.\n"
         "plan\tname, host, tls, key_file, registry, and models: model, version, follows, format, bytes, "

@@ -125,6 +125,15 @@ static int conf_key(const struct haproxy_conf *c, struct buf *out)
         c->dir);
 }
 
+/* HAProxy's own numbers, where it was built with them; to whoever may ask the models, too. */
+static int conf_metrics(struct buf *out)
+{
+    return buf_add_str(out, ".if feature(PROMEX)\n"
+                            "    http-request use-service prometheus-exporter "
+                            "if { path /metrics } { method GET HEAD }\n"
+                            ".endif\n");
+}
+
 /* /v1/models/NAME and /v2/models/NAME name a model, with /versions/N a version; anything else goes
  * to the first model. */
 static int conf_routes(const struct haproxy_conf *c, struct buf *out)
@@ -178,6 +187,8 @@ static int conf_frontend(const struct haproxy_conf *c, struct buf *out)
         r = conf_ids(out);
     if (r == 0)
         r = conf_key(c, out);
+    if (r == 0)
+        r = conf_metrics(out);
     if (r == 0)
         r = conf_replica_key(c, out);
     if (r == 0)

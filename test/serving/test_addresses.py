@@ -1,0 +1,57 @@
+"""Where a deployment is: `ydl serve address`, and clients that find one which has moved."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+
+def lines(path):
+    """Whole lines of a file that a program still writes."""
+    return [line for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+
+
+def gateway_agent(serving):
+    """The agent that looks after the gateway's task."""
+    pid = serving.find("ydl-native deployment")[0]
+    while "ydl-node agent" not in Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode():
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return pid
+
+
+def test_an_address_is_printed_and_followed_until_the_end(serving):
+    url = serving.deploy("mlp", "--cpus", 1)
+    assert serving.run("serve", "address", "mlp", check=0).stdout.decode() == url + "\n"
+    told = json.loads(serving.run("serve", "address", "mlp", "--json", check=0).stdout)
+    assert (told["name"], told["url"], told["urls"]) == ("mlp", url, [url])
+    assert "'nobody'" in serving.run("serve", "address", "nobody", check=1).stderr.decode()
+    wanted = serving.predict()
+
+    with open(serving.work / "lines", "wb") as out, open(serving.work / "json", "wb") as docs:
+        watches = [serving.start("serve", "address", "mlp", "--watch", stdout=out),
+                   serving.start("serve", "address", "mlp", "--watch", "--json", stdout=docs)]
+    said = serving.work / "lines"
+    serving.wait_for(lambda: lines(said), "the first line")
+    os.kill(gateway_agent(serving), signal.SIGKILL)  # its ports go with it
+    serving.wait_for(lambda: len(lines(said)) == 2, "the gateway at another address")
+    moved = lines(said)[1].strip()
+    assert lines(said)[0].strip() == url != moved
+    assert serving.predict() == wanted  # asks until the new one answers
+    assert serving.run("serve", "address", "mlp", check=0).stdout.decode().strip() == moved
+
+    serving.run("serve", "stop", "mlp", check=0)
+    for watch in watches:
+        _, complaints = watch.communicate(timeout=60)
+        assert watch.returncode == 0 and b"has ended" in complaints, complaints
+    assert [json.loads(line)["urls"] for line in lines(serving.work / "json")] == [[url], [moved]]
+
+
+def test_who_watches_a_deployment_whose_job_dies_is_told(serving):
+    serving.deploy("mlp", "--cpus", 1)
+    with open(serving.work / "lines", "wb") as out:
+        watch = serving.start("serve", "address", "mlp", "--watch", stdout=out)
+    serving.wait_for(lambda: lines(serving.work / "lines"), "the first line")
+    for pid in serving.find("ydl-node master"):
+        os.kill(pid, signal.SIGKILL)
+    _, complaints = watch.communicate(timeout=120)
+    assert watch.returncode not in (0, 130) and complaints, complaints
