@@ -126,6 +126,7 @@ struct verb {
 /* clang-format off */
 static const struct verb verbs[] = {
     { "put",      3, 3,            true,  true,  kv_put },
+    { "putnew",   3, 3,            true,  true,  kv_putnew },
     { "get",      2, 2,            true,  false, kv_get },
     { "wait",     2, 3,            true,  false, kv_wait },
     { "del",      2, 2,            true,  true,  kv_del },

@@ -2,6 +2,7 @@
  *
  * A request is a list of words; its answer comes once, at once or later, through on_reply:
  *     put KEY VALUE             → ok
+ *     putnew KEY VALUE          → ok | exists VALUE  (the value it has; nothing was put)
  *     get KEY                   → value VALUE | none
  *     wait KEY [MS]             → value VALUE | timeout
  *     del KEY                   → ok | none

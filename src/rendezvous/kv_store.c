@@ -1,4 +1,4 @@
-/* kv_store.c - the verbs that deal with keys: put, get, del, add, list. */
+/* kv_store.c - the verbs that deal with keys: put, putnew, get, del, add, list. */
 #include "rendezvous/kv_private.h"
 
 #include <stdio.h>
@@ -108,6 +108,19 @@ int kv_put(struct kv *k, const struct kv_ask *a, struct err *err)
     if (kv_store_store(k, value, a, NULL) < 0)
         return err_oom(err);
     kv_answer(k, a, "ok");
+    return 0;
+}
+
+/* Of several that put a key at once one succeeds, and all others get its value. */
+int kv_putnew(struct kv *k, const struct kv_ask *a, struct err *err)
+{
+    const struct kv_place *p = kv_find_key(k, &a->words[1]);
+    struct kv_word exists[] = { { "exists", strlen("exists") }, { NULL, 0 } };
+
+    if (!p)
+        return kv_put(k, a, err);
+    exists[1] = (struct kv_word){ p->value, p->value_n };
+    kv_reply(k, a, exists, COUNT_OF(exists));
     return 0;
 }
 

@@ -132,6 +132,13 @@ static void a_request_that_comes_twice_is_carried_out_once(void **state)
     ask(w, 0, "get k");
     ask(w, 0, "get n");
     assert_said(w, "0:6 none;0:7 value 5;");
+    ask(w, 1, "putnew k 1");
+    ask(w, 2, "putnew k 007");
+    ask_again(w, 2, "putnew k 007");
+    assert_said(w, "1:8 ok;2:9 exists 1;2:9 exists 1;");
+    w->id = 8;
+    ask_again(w, 1, "putnew k 1");
+    assert_said(w, "1:8 ok;");
 }
 
 static void a_wait_that_comes_twice_is_answered_once(void **state)

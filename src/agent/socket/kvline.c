@@ -14,6 +14,7 @@ static const struct {
 } commands[] = {
     /* clang-format off */
     { "put",      3, 3,            true,  "put KEY VALUE" },
+    { "putnew",   3, 3,            true,  "putnew KEY VALUE" },
     { "get",      2, 2,            false, "get KEY" },
     { "wait",     2, 3,            false, "wait KEY [MS]" },
     { "del",      2, 2,            false, "del KEY" },
@@ -25,8 +26,8 @@ static const struct {
     /* clang-format on */
 };
 
-const char kvline_help[] = "put KEY VALUE\nget KEY\nwait KEY [MS]\ndel KEY\nlist [PREFIX]\n"
-                           "add KEY NUMBER\nbarrier NAME [COUNT [MS]]\n"
+const char kvline_help[] = "put KEY VALUE\nputnew KEY VALUE\nget KEY\nwait KEY [MS]\ndel KEY\n"
+                           "list [PREFIX]\nadd KEY NUMBER\nbarrier NAME [COUNT [MS]]\n"
                            "progress STEP [TOTAL] [NAME=NUMBER …]\nscale ROLE COUNT\nversion\n\n";
 
 /* The next word of at most `most`; the last one allowed may be the rest of the line. */

@@ -1,14 +1,15 @@
 /* kvline.h - one line of the key-value protocol: a request taken apart, an answer put together.
  *
- *     put KEY VALUE            get KEY               del KEY
+ *     put KEY VALUE            putnew KEY VALUE      get KEY
  *     wait KEY [MS]            list [PREFIX]         add KEY NUMBER
  *     barrier NAME [COUNT [MS]]                      progress STEP [TOTAL] [NAME=NUMBER …]
- *     scale ROLE COUNT
+ *     del KEY                  scale ROLE COUNT
  *
  * `version` and `help` are answered by the agent itself.
  *
- * Words are separated by single spaces; the value of put is the rest of the line, spaces included.
- * An answer is one line too: ok, value …, none, timeout, keys …, error …. Pure. */
+ * Words are separated by single spaces; the value of put and putnew is the rest of the line, spaces
+ * included. An answer is one line too: ok, value …, exists …, none, timeout, keys …, error …. Pure.
+ */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"

@@ -33,6 +33,8 @@ static void a_line_is_words(void **state)
         { "put k v", "put|k|v" },
         { "put k two words  and more ", "put|k|two words  and more " },
         { "put k ", "put|k|" },
+        { "putnew k two words", "putnew|k|two words" },
+        { "putnew k", "usage: putnew KEY VALUE" },
         { "put k", "usage: put KEY VALUE" },
         { "get k", "get|k" },
         { "get", "usage: get KEY" },

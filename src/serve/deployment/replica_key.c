@@ -30,17 +30,24 @@ static int key_to_file(const char *key, const char *path, struct err *err)
     return path_write_unflushed(path, key, LEAST, 0600, err);
 }
 
+/* Another gateway task, alive for a while beside this one, may make one at the same time: the first
+ * that is put is the key for both. */
 static int make_key(struct line_client *store, char **ret, struct err *err)
 {
     uint8_t noise[NOISE];
+    AUTO_KEY made = NULL;
     int r = RAND_bytes(noise, sizeof(noise)) == 1
                 ? 0
                 : err_set(err, -EIO, "make a key: there are no random numbers");
 
-    if (r == 0 && str_hex(noise, sizeof(noise), ret) < 0)
+    if (r == 0 && str_hex(noise, sizeof(noise), &made) < 0)
         r = err_oom(err);
     OPENSSL_cleanse(noise, sizeof(noise));
-    return r < 0 ? r : task_store_put(store, REPLICA_KEY, *ret, err);
+    if (r == 0)
+        r = task_store_put_new(store, REPLICA_KEY, made, ret, err);
+    if (r > 0)
+        *ret = take(made);
+    return r < 0 ? r : 0;
 }
 
 int replica_key_make(struct line_client *store, const char *path, struct err *err)

@@ -1,5 +1,5 @@
-/* task_store.c - requests to the store as lines, and what its answers mean: "value …", "none",
- * "timeout", "keys …", "ok", "error …". See task_store.h. */
+/* task_store.c - requests to the store as lines, and what its answers mean: "value …", "exists …",
+ * "none", "timeout", "keys …", "ok", "error …". See task_store.h. */
 #include "serve/deployment/task_store.h"
 
 #include <string.h>
@@ -29,6 +29,18 @@ int task_store_put(struct line_client *c, const char *key, const char *value, st
     const char *answer = NULL;
 
     return store_ask(c, &answer, err, "put %s %s", key, value);
+}
+
+int task_store_put_new(struct line_client *c, const char *key, const char *value, char **ret,
+                       struct err *err)
+{
+    const char *answer = NULL;
+    int r = store_ask(c, &answer, err, "putnew %s %s", key, value);
+
+    if (r < 0 || !str_starts(answer, "exists "))
+        return r < 0 ? r : 1;
+    *ret = strdup(answer + strlen("exists "));
+    return *ret ? 0 : err_oom(err);
 }
 
 int task_store_delete(struct line_client *c, const char *key, struct err *err)

@@ -5,6 +5,10 @@
 
 /* `value` is one line of text. */
 int task_store_put(struct line_client *c, const char *key, const char *value, struct err *err);
+/* Only if there is no such key: 1; 0: there is, and *ret is its value, the caller's. Of several
+ * that do this at once, one gets 1. */
+int task_store_put_new(struct line_client *c, const char *key, const char *value, char **ret,
+                       struct err *err);
 int task_store_delete(struct line_client *c, const char *key, struct err *err);
 /* 1 and *ret, the caller's; 0: there is no such key. */
 int task_store_get(struct line_client *c, const char *key, char **ret, struct err *err);
