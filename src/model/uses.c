@@ -6,6 +6,7 @@
 #include "model/generations.h"
 #include "model/layout.h"
 #include "model/store.h"
+#include "model/uses_job.h"
 
 #include <string.h>
 
@@ -55,7 +56,7 @@ static bool uses_is_over(const json_t *doc)
 {
     int64_t at = json_int_or(doc, "at_ms", 0);
 
-    return at > 0 && loop_wall() - at > USES_DAY_MS;
+    return (at > 0 && loop_wall() - at > USES_DAY_MS) || uses_job_has_ended(doc);
 }
 
 static int uses_add_file(const struct models *r, const struct fs_entry *e, struct use_list *l,
@@ -157,6 +158,8 @@ int uses_say(const struct models *r, const struct uses_record *u, struct err *er
         json_make(&doc, err, "{s:O, s:o, s:o, s:I}", "versions", u->versions, "name",
                   json_text(u->name), "job", json_text(u->job), "at_ms", (json_int_t)loop_wall());
 
+    if (x == 0)
+        x = uses_job_mark(doc, err);
     if (x == 0 && !(text = json_dumps(doc, JSON_COMPACT)))
         x = err_oom(err);
     if (x == 0)

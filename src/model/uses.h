@@ -2,8 +2,9 @@
  * runs it. Fibers only.
  *
  * A deployment says so itself, in NAME/deployments/ID.json: {"versions": [3, 4], "name": "shop",
- * "job": "local-…", "at_ms": 1700000000000}. One that has not done so for a day does not count any
- * more: it was killed. Without a time it counts until it is deleted. */
+ * "job": "local-…", "machine": "…", "at_ms": 1700000000000}. One whose job has ended does not count
+ * any more (uses_job.h), nor one that has not said so for a day: it was killed. Without a time it
+ * counts until it is deleted. */
 #pragma once
 #include "model/models.h"
 

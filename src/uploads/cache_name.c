@@ -15,7 +15,6 @@
 #define PUT ".put-"
 #define GONE ".gone-"
 #define NAME_MOST 100
-#define MACHINE_TEXT 17
 
 /* ---- of files ---- */
 
@@ -48,9 +47,7 @@ char *cache_name(const char *path, bool packed)
 
 /* ---- of what is on its way ---- */
 
-/* A process id is meaningful only to programs that see the same processes: on the same boot of the
- * same kernel, in the same pid namespace. False when that cannot be told. */
-static bool this_machine(char ret[MACHINE_TEXT])
+bool cache_machine(char ret[CACHE_MACHINE])
 {
     AUTO_BUF boot = { .max = 4 * KIB };
     unsigned char sum[EVP_MAX_MD_SIZE];
@@ -61,7 +58,7 @@ static bool this_machine(char ret[MACHINE_TEXT])
         buf_add_str(&boot, space) < 0 ||
         EVP_Digest(boot.data, boot.len, sum, NULL, EVP_sha256(), NULL) != 1)
         return false;
-    for (size_t i = 0; i < (MACHINE_TEXT - 1) / 2; i++)
+    for (size_t i = 0; i < (CACHE_MACHINE - 1) / 2; i++)
         snprintf(ret + 2 * i, 3, "%02x", sum[i]);
     return true;
 }
@@ -91,13 +88,13 @@ static int noise(uint64_t *ret, struct err *err)
 
 int cache_temp(char **ret, struct err *err)
 {
-    char machine[MACHINE_TEXT] = "0";
+    char machine[CACHE_MACHINE] = "0";
     uint64_t pid = (uint64_t)getpid(), random;
     int r = noise(&random, err);
 
     if (r < 0)
         return r;
-    (void)this_machine(machine);
+    (void)cache_machine(machine);
     *ret = str_printf(PUT "%s-%" PRIu64 "-%" PRIu64 "-%016" PRIx64, machine, pid, started(pid),
                       random);
     return *ret ? 0 : err_oom(err);
@@ -105,12 +102,12 @@ int cache_temp(char **ret, struct err *err)
 
 static bool is_hex(const char *s)
 {
-    return strlen(s) <= MACHINE_TEXT - 1 && strspn(s, "0123456789abcdef") == strlen(s);
+    return strlen(s) <= CACHE_MACHINE - 1 && strspn(s, "0123456789abcdef") == strlen(s);
 }
 
 enum cache_temp_maker cache_temp_maker(const char *name)
 {
-    char here[MACHINE_TEXT];
+    char here[CACHE_MACHINE];
     int64_t pid, start;
     AUTO_STRS parts = { 0 };
 
@@ -119,7 +116,7 @@ enum cache_temp_maker cache_temp_maker(const char *name)
         str_to_i64(parts.v[1], 1, INT64_MAX, &pid) < 0 ||
         str_to_i64(parts.v[2], 0, INT64_MAX, &start) < 0)
         return CACHE_TEMP_NONE;
-    if (!this_machine(here) || !str_eq(parts.v[0], here) || start == 0)
+    if (!cache_machine(here) || !str_eq(parts.v[0], here) || start == 0)
         return CACHE_TEMP_FAR;
     return started((uint64_t)pid) == (uint64_t)start ? CACHE_TEMP_LIVES : CACHE_TEMP_DEAD;
 }

@@ -15,6 +15,12 @@ char *cache_name(const char *path, bool packed);
 /* How a name ends that tells YARN how to unpack: ".tar.gz" of "Env.TAR.gz"; "" for others. */
 const char *cache_ending(const char *name);
 
+/* A process id, or a lock, is meaningful only to programs that see the same processes: on the same
+ * boot of the same kernel, in the same pid namespace. The same text means so; false when that
+ * cannot be told. */
+#define CACHE_MACHINE 17
+bool cache_machine(char ret[CACHE_MACHINE]);
+
 /* ".put-MACHINE-PID-START-NOISE": a new one. *ret is the caller's. */
 int cache_temp(char **ret, struct err *err);
 

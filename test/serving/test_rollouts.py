@@ -342,13 +342,29 @@ def test_a_version_that_is_served_stays_in_the_registry(serving, both):
     serving.run("model", "rm", "mlp:2", check=0)
 
 
-def test_a_deployment_that_was_killed_does_not_keep_its_version_for_ever(serving, both):
+def test_a_deployment_that_was_killed_does_not_keep_its_version(serving, both):
     del both
-    serving.run("kill", "mlp", check=0)
-    done = serving.run("model", "rm", "mlp:1", check=75)
+    job = serving.jobs()[-1].name
     record = next((serving.tmp / "data/ydl/models/mlp/deployments").iterdir())
-    assert f"ydl fs rm {record}" in done.stderr.decode()
     said = json.loads(record.read_text())
-    record.unlink()
-    record.write_text(json.dumps({**said, "at_ms": said["at_ms"] - 25 * 3600 * 1000}))
+    assert said["job"] == job
+
+    def write(**changes):
+        record.unlink()
+        record.write_text(json.dumps({**said, **changes}))
+    serving.run("model", "rm", "mlp:1", check=75)
+    serving.run("kill", "mlp", check=0)
+    jobs = serving.tmp / "state/ydl/jobs"
+    (jobs / "local-without-lock").mkdir()
+    # Whoever cannot be asked may still run.
+    for changes in ({"machine": "0" * 16}, {"machine": None}, {"job": "application_1700000000000_0001"},
+                    {"job": "local-20200101-000000-123456"}, {"job": "last"}, {"job": "local-without-lock"},
+                    {"job": f"local-/../{job}"}):
+        write(**changes)
+        done = serving.run("model", "rm", "mlp:1", check=75)
+        assert f"ydl fs rm {record}" in done.stderr.decode()
+    write(machine="0" * 16, at_ms=said["at_ms"] - 25 * 3600 * 1000)
+    rows = json.loads(serving.run("model", "prune", "mlp", "--keep", 1, "--dry-run", "--json", check=0).stdout)
+    assert [row["reason"] for row in rows["versions"] if row["version"] == 1] == ["not among the newest 1, and not in use"]
+    write()
     serving.run("model", "rm", "mlp:1", check=0)
