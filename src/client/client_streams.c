@@ -33,7 +33,9 @@ static int client_on_line(void *arg, const char *line, size_t n)
     return r;
 }
 
-static int read_events(struct client_stream *s, struct events *e, struct err *err)
+/* Calls `fn` for each line until it returns other than 0, which is returned. */
+static int read_lines(struct client_stream *s, int (*fn)(void *arg, const char *line, size_t n),
+                      void *arg, struct err *err)
 {
     AUTO_BUF b = { .max = MIB + READ_BYTES };
     int r = 0;
@@ -52,23 +54,44 @@ static int read_events(struct client_stream *s, struct events *e, struct err *er
         at = (char *)b.data;
         end = at + b.len;
         for (; r == 0 && (nl = memchr(at, '\n', (size_t)(end - at))) != NULL; at = nl + 1)
-            r = client_on_line(e, at, (size_t)(nl - at));
+            r = fn(arg, at, (size_t)(nl - at));
         buf_eat(&b, (size_t)(at - (char *)b.data));
     }
     return r;
+}
+
+static int keep_first(void *arg, const char *line, size_t n)
+{
+    (void)event_dedup_resume(arg, line, n);
+    return 1; /* one is enough */
+}
+
+/* A master may begin the log anew, which has fewer records then than were seen here: what it begins
+ * with tells. */
+static int look_at_first(struct client *c, struct events *e, struct err *err)
+{
+    AUTO_CLIENT_STREAM *s = NULL;
+    int r = event_dedup_from(&e->seen) > 0 ? client_open(c, "/v1/events?from=0", &s, err) : 0;
+
+    if (s)
+        r = read_lines(s, keep_first, &e->seen, err);
+    return r < 0 ? r : 0;
 }
 
 /* What the present master has, from the current position; with `follow` until it or the job ends.
  */
 static int ask_events(struct client *c, bool follow, struct events *e, struct err *err)
 {
-    AUTO_FREE char *target =
-        str_printf("/v1/events?from=%llu%s", (unsigned long long)event_dedup_from(&e->seen),
-                   follow ? "&follow=1" : "");
+    AUTO_FREE char *target = NULL;
     AUTO_CLIENT_STREAM *s = NULL;
-    int r = target ? client_open(c, target, &s, err) : err_oom(err);
+    int r = look_at_first(c, e, err);
 
-    return r < 0 ? r : read_events(s, e, err);
+    if (r < 0)
+        return r;
+    target = str_printf("/v1/events?from=%llu%s", (unsigned long long)event_dedup_from(&e->seen),
+                        follow ? "&follow=1" : "");
+    r = target ? client_open(c, target, &s, err) : err_oom(err);
+    return r < 0 ? r : read_lines(s, client_on_line, e, err);
 }
 
 static int events_in_files(struct client *c, struct events *e, struct err *err)

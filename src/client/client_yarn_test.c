@@ -244,6 +244,69 @@ static void events_go_on_with_the_next_master(void **state)
     run(state, follow_events, &w);
 }
 
+#define OLD_RECORDS 3000 /* more than are known by their texts (event_dedup.h) */
+
+/* The second master has found nothing of the first one's log, and has a short one of its own. */
+static int send_two_logs(void *user, struct http_call *c, struct err *err)
+{
+    struct world *w = user;
+    const char *from = http_query(c, "from"), *log = w->cut ? "old" : "new";
+    int n = w->cut ? OLD_RECORDS : 10, r = http_reply_begin(c, 200, "application/jsonl", err);
+    int64_t first = 0;
+    char line[96];
+
+    assert_int_equal(str_to_i64(from, 0, OLD_RECORDS, &first), 0);
+    for (int i = (int)first; r == 0 && i < n; i++)
+        r = http_reply_write(
+            c, line,
+            (size_t)snprintf(line, sizeof(line),
+                             "{\"seq\":%d,\"t\":%d,\"event\":\"%s\",\"log\":\"%s\"}\n", i, i,
+                             i == 9 && !w->cut ? "end" : "note", log),
+            err);
+    if (r == 0 && w->cut) {
+        w->dead = true;
+        return err_set(err, -EIO, "killed");
+    }
+    return r < 0 ? r : http_reply_end(c, err);
+}
+
+struct two_logs {
+    int of_old, of_new;
+};
+
+static int on_two_logs(void *arg, const char *line, size_t n)
+{
+    struct two_logs *got = arg;
+
+    if (memmem(line, n, "\"new\"", 5))
+        got->of_new++;
+    else
+        got->of_old++;
+    return 0;
+}
+
+static void follow_two_logs(struct world *w, struct client *c)
+{
+    struct two_logs got = { 0 };
+    struct err err = ERR_INIT;
+
+    start_master(w);
+    put_key(w);
+    w->instead = send_two_logs;
+    w->cut = true;
+    w->on_report = bring_another;
+    assert_int_equal(client_events(c, true, on_two_logs, &got, &err), 0);
+    assert_int_equal(got.of_old, OLD_RECORDS);
+    assert_int_equal(got.of_new, 10);
+}
+
+static void events_of_a_log_that_begins_anew_are_all_shown(void **state)
+{
+    struct world w = { 0 };
+
+    run(state, follow_two_logs, &w);
+}
+
 /* The application ends while nobody writes its end. */
 static void end_it(struct world *w)
 {
@@ -411,6 +474,7 @@ int main(void)
         CLAIM(who_looks_at_a_refused_job_learns_what_its_submitter_did),
         CLAIM(a_job_that_nobody_knows_is_said_so),
         CLAIM(events_go_on_with_the_next_master),
+        CLAIM(events_of_a_log_that_begins_anew_are_all_shown),
         CLAIM(the_rest_of_the_events_is_in_the_files),
         CLAIM(patience_has_an_end),
         CLAIM(output_of_a_running_job_comes_from_its_master),

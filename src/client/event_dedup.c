@@ -26,6 +26,19 @@ bool event_dedup_seen(struct event_dedup *s, const char *line, size_t n)
     return false;
 }
 
+uint64_t event_dedup_resume(struct event_dedup *s, const char *first, size_t n)
+{
+    uint64_t number;
+
+    /* A log that begins with a summary stands for the records of old. */
+    if (event_number(first, n, &number) && number == 0 &&
+        (!s->began || s->first != str_hash(first, n))) {
+        s->next = 0;
+        s->began = false;
+    }
+    return event_dedup_from(s);
+}
+
 uint64_t event_dedup_from(const struct event_dedup *s)
 {
     return s->next > EVENT_DEDUP_BACK ? s->next - EVENT_DEDUP_BACK : 0;

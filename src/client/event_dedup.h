@@ -24,3 +24,6 @@ struct event_dedup {
 bool event_dedup_seen(struct event_dedup *s, const char *line, size_t n);
 /* From where the next master is to be asked. */
 uint64_t event_dedup_from(const struct event_dedup *s);
+/* The same once its log's first line is known: 0 when that log began anew, so that none of the
+ * numbers seen so far mean anything in it. */
+uint64_t event_dedup_resume(struct event_dedup *s, const char *first, size_t n);

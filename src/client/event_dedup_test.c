@@ -69,6 +69,28 @@ static void nothing_of_a_log_that_begins_anew_was_seen(void **state)
     assert_true(is_new(&s, "{\"seq\":682,\"log\":2}"));
 }
 
+/* Fewer records than were seen: whoever asks from there on would get none. */
+static void a_log_that_begins_anew_is_read_from_its_beginning(void **state)
+{
+    static const char other[] = "{\"seq\":0,\"log\":2}", summary[] = "{\"summary\":1}";
+    struct event_dedup s = { 0 };
+    char line[64];
+
+    (void)state;
+    for (int i = 0; i < 2 * EVENT_DEDUP_BACK; i++) {
+        snprintf(line, sizeof(line), "{\"seq\":%d}", i);
+        assert_true(is_new(&s, line));
+    }
+    assert_int_equal(event_dedup_resume(&s, "{\"seq\":0}", 9), EVENT_DEDUP_BACK);
+    assert_int_equal(event_dedup_resume(&s, summary, strlen(summary)), EVENT_DEDUP_BACK);
+    assert_int_equal(event_dedup_resume(&s, "", 0), EVENT_DEDUP_BACK);
+    assert_int_equal(event_dedup_resume(&s, other, strlen(other)), 0);
+    assert_true(is_new(&s, other));
+    assert_true(is_new(&s, "{\"seq\":1,\"log\":2}"));
+    assert_false(is_new(&s, other));
+    assert_int_equal(s.next, 2);
+}
+
 static void a_line_without_a_number_is_new(void **state)
 {
     static const char *const lines[] = { "", "{", "{\"seq\":", "{\"seq\":x}", "{\"t\":1}", "x" };
@@ -90,6 +112,7 @@ int main(void)
         cmocka_unit_test(another_record_of_the_same_number_is_new),
         cmocka_unit_test(what_is_far_back_was_seen),
         cmocka_unit_test(nothing_of_a_log_that_begins_anew_was_seen),
+        cmocka_unit_test(a_log_that_begins_anew_is_read_from_its_beginning),
         cmocka_unit_test(a_line_without_a_number_is_new),
     };
 
