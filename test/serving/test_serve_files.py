@@ -134,7 +134,8 @@ def test_the_schema_accepts_what_ydl_accepts(serving):
 CHANGING = """\
 kind: serve
 name: shop
-models: [{{model: {model}, replicas: {replicas}, cpus: 1}}]
+models: [{{model: {model}, replicas: {replicas}, cpus: {cpus}{more}}}]
+gateway: {{{gateway}}}
 update: {{requests: 1}}
 """
 
@@ -144,21 +145,38 @@ def test_a_deployment_becomes_what_its_file_says_now(serving, models):
     path = serving.work / "shop.yaml"
 
     def write(**what):
-        path.write_text(CHANGING.format(**what))
+        path.write_text(CHANGING.format(**{"cpus": 1, "more": "", "gateway": "", **what}))
 
     def served():
         model = serving.status("shop")["models"][0]
         return model["version"], model["replicas"], model["follows"]
-    write(model="mlp:1", replicas=1)
+    write(model="mlp:1", replicas=1, more=", memory: 2048m")
     serving.deploy("-f", path)
+    write(model="mlp:1", replicas=1, more=", memory: 2g")
     done = serving.run("serve", "update", "-f", path, check=0)
     assert done.stdout.decode() == "shop: nothing to change\n" and served() == (1, 1, None)
-    write(model="mlp:2", replicas=2)
+    # What only a new deployment can have is refused by name, and nothing else is done either.
+    library = serving.tmp / "libonnxruntime.so"
+    library.symlink_to(json.loads(serving.run("serve", "plan", "mlp", "--json", check=0).stdout)
+                       ["models"][0]["library"]["path"])
+    for what, expected in (
+            ({"cpus": 2, "more": ", batch: 8, memory: 2g"},
+             "mlp: cpus is 1, and 2 in the file; mlp: batch is not set, and 8 in the file"),
+            ({}, "mlp: memory is 2048m, and not set in the file"),
+            ({"more": ", memory: 2g", "gateway": "host: 0.0.0.0, key-file: keys"},
+             f"gateway: host is 127.0.0.1, and 0.0.0.0 in the file; gateway: key-file is not set, and {serving.work}/keys"),
+            ({"more": ", memory: 2g, device: cpu, batch-delay: 5ms, batch: 4"}, "mlp: device is not set, and cpu"),
+            ({"model": "mlp:1", "replicas": 3, "more": f", memory: 2g, library: {library}"}, "mlp:1 runs with")):
+        write(**{"model": "mlp:2", "replicas": 2, **what})
+        done = serving.run("serve", "update", "-f", path, check=1)
+        assert expected in done.stderr.decode() and "nothing was changed" in done.stderr.decode(), done
+        assert done.stdout == b"" and served() == (1, 1, None)
+    write(model="mlp:2", replicas=2, more=", memory: 2g")
     changed = json.loads(serving.run("serve", "update", "-f", path, "--json", check=0).stdout)["changed"]
     assert changed == [{"model": "mlp", "change": "replicas", "to": 2}, {"model": "mlp", "change": "version", "to": 2}]
     assert served() == (2, 2, None)
     for model, expected in (("other", "does not have the models of the file"), ("mlp:9", "9")):
-        write(model=model, replicas=1 if model == "other" else 2)
+        write(model=model, replicas=1, more=", memory: 2g")
         assert expected in serving.run("serve", "update", "-f", path, check=1).stderr.decode()
     assert "which deployment?" in serving.run("serve", "update", check=2).stderr.decode()
     assert "--file" in serving.run("serve", "update", "-f", path, "--to", 1, check=2).stderr.decode()

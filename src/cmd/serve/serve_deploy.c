@@ -12,6 +12,7 @@
 #include "cmd/serve/serve_call.h"
 #include "cmd/serve/serve_job.h"
 #include "cmd/serve/serve_plan_print.h"
+#include "cmd/serve/serve_settings.h"
 #include "cmd/serve/serve_want.h"
 #include "launch/launch_options.h"
 #include "loop/fiber.h"
@@ -92,6 +93,8 @@ static int make_text(struct deploying *d, struct err *err)
     };
     int r = serve_job_plan(&j, &d->plan, err);
 
+    if (r == 0)
+        r = serve_settings_add(d->plan, &d->w, err);
     return r < 0 ? r : serve_job_text(&j, d->plan, &d->text, err);
 }
 

@@ -86,7 +86,7 @@ static int change_to(struct job_call *x, const json_t *model, const struct serve
 int serve_change(struct job_call *x, const json_t *plan, const struct serve_change *c,
                  struct err *err)
 {
-    struct serve_find how = { .lib = c->lib, .quiet = x->globals->quiet };
+    struct serve_find how = { .lib = c->lib, .python = c->python, .quiet = x->globals->quiet };
     AUTO_SERVE_VERSION v = { 0 };
     struct model_ref ref = c->ref;
     json_t *model = NULL;

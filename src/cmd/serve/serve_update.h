@@ -7,6 +7,7 @@ struct serve_change {
     const char *model;    /* the option; NULL: the only one */
     struct model_ref ref; /* which version; its name is filled in */
     const char *lib;      /* the library that runs it; NULL: default */
+    const char *python;   /* that of a handler; likewise */
     double percent, errors, slower;
     unsigned requests;
     int64_t watch, warm; /* ms */

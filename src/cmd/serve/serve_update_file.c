@@ -1,20 +1,29 @@
 /* serve_update_file.c - `ydl serve update -f`: a deployment becomes what its file says, as far as
- * it can while it runs: other versions of its models, and another number of replicas. */
+ * it can while it runs: other versions of its models, and another number of replicas. Everything is
+ * looked at before anything is changed; what only a new deployment can have is refused. */
 #include "cli/doc.h"
 #include "cmd/serve/serve_call.h"
 #include "cmd/serve/serve_request.h"
+#include "cmd/serve/serve_settings.h"
 #include "cmd/serve/serve_update.h"
-#include "cmd/serve/serve_want.h"
 #include "serve/deployment/deployment_plan.h"
 #include "terminal/format.h"
 
 #include <stdio.h>
 #include <string.h>
 
+/* What is to become of one model. */
+struct file_change {
+    struct model_ref ref;
+    int64_t version;
+    bool another; /* version, or alias that it follows */
+};
+
 struct file_update {
     struct job_call *x;
-    struct serve_file file;
-    struct serve_change change; /* with what the file says of updates */
+    struct serve_want want;
+    struct file_change changes[SERVE_FILE_MODELS];
+    struct serve_change how; /* with what the file says of updates */
     const char *name;
     json_t *plan;
     json_t *changed; /* what was done, for programs */
@@ -32,65 +41,76 @@ static int note(const struct file_update *u, const char *model, const char *what
                : 0;
 }
 
-/* Is another version to be served, or is an alias to be followed, or no longer? */
-static int compare_version(const struct file_update *u, const json_t *model,
-                           const struct serve_file_model *f, struct model_ref *ret_ref,
-                           int64_t *ret_version, struct err *err)
+/* The model of the plan that an entry of the file is about; NULL: there is none. */
+static json_t *planned(const struct file_update *u, size_t i)
 {
-    const char *registry = json_string_value(json_object_get(u->plan, "registry"));
-    const char *follows = json_string_value(json_object_get(model, "follow"));
-    const struct serve_find how = {
-        .registry = registry, .lib = f->library, .python = f->python, .quiet = u->x->globals->quiet
-    };
-    AUTO_SERVE_VERSION v = { 0 };
-    int r = model_ref_parse(f->model, ret_ref, err);
+    const char *model = u->want.models[i].model;
+    AUTO_FREE char *name = strndup(model, strcspn(model, ":@"));
 
-    if (r == 0)
-        r = serve_version_find(u->x->loop, &how, ret_ref, &v, err);
-    if (r < 0)
-        return r;
-    *ret_version = v.m.version;
-    return json_int_or(model, "serve", 0) != v.m.version ||
-           !str_eq(follows ? follows : "", ret_ref->alias);
+    return name ? deployment_model(u->plan, name) : NULL;
 }
 
-static int update_version(struct file_update *u, const json_t *model,
-                          const struct serve_file_model *f, struct err *err)
+/* ---- what differs ---- */
+
+static int refuse(const struct file_update *u, struct err *err)
 {
-    struct serve_change c = u->change;
-    int64_t version = 0;
-    int r = compare_version(u, model, f, &c.ref, &version, err);
+    err_hint(err, "stop it (ydl serve stop %s) and deploy the file; nothing was changed", u->name);
+    return err->code;
+}
+
+/* A version that goes on keeps the library that it was started with. */
+static int check_library(const struct file_update *u, size_t i, const struct serve_version *v,
+                         struct err *err)
+{
+    const struct serve_want_model *m = &u->want.models[i];
+    const json_t *now =
+        json_object_get(deployment_version(planned(u, i), u->changes[i].version), "library");
+
+    if ((!m->lib && !m->python) || !v->library || !json_is_string(now) ||
+        str_eq(json_string_value(now), v->library))
+        return 0;
+    (void)err_set(err, -EINVAL, "%s:%lld runs with '%s', and in the file with '%s'", v->m.name,
+                  (long long)v->m.version, json_string_value(now), v->library);
+    return refuse(u, err);
+}
+
+/* Is another version to be served, or is an alias to be followed, or no longer? */
+static int compare_version(struct file_update *u, size_t i, struct err *err)
+{
+    const struct serve_want_model *m = &u->want.models[i];
+    const json_t *model = planned(u, i);
+    const char *follows = json_string_value(json_object_get(model, "follow"));
+    const struct serve_find how = {
+        .registry = json_string_value(json_object_get(u->plan, "registry")),
+        .lib = m->lib,
+        .python = m->python,
+        .quiet = u->x->globals->quiet,
+    };
+    struct file_change *c = &u->changes[i];
+    AUTO_SERVE_VERSION v = { 0 };
+    int r = model_ref_parse(m->model, &c->ref, err);
+
+    if (r == 0)
+        r = serve_version_find(u->x->loop, &how, &c->ref, &v, err);
+    if (r < 0)
+        return r;
+    c->version = v.m.version;
+    c->another = json_int_or(model, "serve", 0) != v.m.version;
+    r = c->another ? 0 : check_library(u, i, &v, err);
+    c->another |= !str_eq(follows ? follows : "", c->ref.alias);
+    return r;
+}
+
+static int check_settings(const struct file_update *u, struct err *err)
+{
+    AUTO_BUF keys = { .max = 4 * KIB };
+    int r = serve_settings_differ(u->plan, &u->want, &keys, err);
 
     if (r <= 0)
         return r;
-    c.model = format_text(model, "name");
-    c.lib = f->library;
-    r = serve_change(u->x, u->plan, &c, err);
-    return r != 0 ? r : note(u, c.model, "version", version, err);
-}
-
-static int update_replicas(struct file_update *u, const json_t *model,
-                           const struct serve_file_model *f, struct err *err)
-{
-    AUTO_JSON *q = NULL;
-    char id[SERVE_ID] = "";
-    int r;
-
-    if (json_int_or(model, "replicas", 0) == (int64_t)f->replicas)
-        return 0;
-    r = json_make(&q, err, "{s:s, s:O, s:i}", "do", "scale", "model",
-                  json_object_get(model, "name"), "replicas", (int)f->replicas);
-    if (r == 0)
-        r = serve_request(u->x, q, id, err);
-    return r < 0 ? r : note(u, format_text(model, "name"), "replicas", f->replicas, err);
-}
-
-/* The model of the plan that an entry of the file is about; NULL: there is none. */
-static json_t *planned(const struct file_update *u, const struct serve_file_model *f)
-{
-    AUTO_FREE char *name = strndup(f->model, strcspn(f->model, ":@"));
-
-    return name ? deployment_model(u->plan, name) : NULL;
+    (void)err_set(err, -EINVAL, "'%s' needs a new deployment for what the file says now: %.300s",
+                  u->name, buf_text(&keys) ? buf_text(&keys) : "");
+    return refuse(u, err);
 }
 
 /* What cannot change while it runs. */
@@ -98,24 +118,57 @@ static int check_same(const struct file_update *u, struct err *err)
 {
     const char *registry = json_string_value(json_object_get(u->plan, "registry"));
     size_t n = json_array_size(json_object_get(u->plan, "models"));
-    bool same = n == u->file.n;
+    bool same = n == u->want.n;
 
-    for (size_t i = 0; i < u->file.n && same; i++)
-        same = planned(u, &u->file.models[i]) != NULL;
-    if (same && (!u->file.registry || str_eq(u->file.registry, registry)))
+    for (size_t i = 0; i < u->want.n && same; i++)
+        same = planned(u, i) != NULL;
+    if (same && (!u->want.registry || str_eq(u->want.registry, registry)))
+        return check_settings(u, err);
+    (void)err_set(err, -EINVAL,
+                  same ? "the deployment '%s' has another registry: %s"
+                       : "the deployment '%s' does not have the models of the file",
+                  u->name, registry);
+    return refuse(u, err);
+}
+
+/* ---- changing it ---- */
+
+static int update_version(struct file_update *u, size_t i, struct err *err)
+{
+    struct serve_change c = u->how;
+    int r;
+
+    if (!u->changes[i].another)
         return 0;
-    err_set(err, -EINVAL,
-            same ? "the deployment '%s' has another registry: %s"
-                 : "the deployment '%s' does not have the models of the file",
-            u->name, registry);
-    err_hint(err, "stop it (ydl serve stop %s) and deploy the file", u->name);
-    return -EINVAL;
+    c.ref = u->changes[i].ref;
+    c.model = format_text(planned(u, i), "name");
+    c.lib = u->want.models[i].lib;
+    c.python = u->want.models[i].python;
+    r = serve_change(u->x, u->plan, &c, err);
+    return r != 0 ? r : note(u, c.model, "version", u->changes[i].version, err);
+}
+
+static int update_replicas(struct file_update *u, size_t i, struct err *err)
+{
+    const json_t *model = planned(u, i);
+    unsigned replicas = u->want.models[i].replicas;
+    AUTO_JSON *q = NULL;
+    char id[SERVE_ID] = "";
+    int r;
+
+    if (json_int_or(model, "replicas", 0) == (int64_t)replicas)
+        return 0;
+    r = json_make(&q, err, "{s:s, s:O, s:i}", "do", "scale", "model",
+                  json_object_get(model, "name"), "replicas", (int)replicas);
+    if (r == 0)
+        r = serve_request(u->x, q, id, err);
+    return r < 0 ? r : note(u, format_text(model, "name"), "replicas", replicas, err);
 }
 
 static void take_settings(struct file_update *u)
 {
-    const struct serve_file_update *f = &u->file.update;
-    struct serve_change *c = &u->change;
+    const struct serve_file_update *f = &u->want.file.update;
+    struct serve_change *c = &u->how;
     unsigned n = 0;
 
     if (f->canary && serve_file_percent(f->canary, &n) == 0) {
@@ -131,19 +184,9 @@ static void take_settings(struct file_update *u)
         c->requests = f->requests;
 }
 
-static int update_all(struct file_update *u, struct err *err)
+/* Also when something went wrong half way. */
+static int print_changed(const struct file_update *u, struct err *err)
 {
-    int r = check_same(u, err);
-
-    for (size_t i = 0; i < u->file.n && r == 0; i++) {
-        const json_t *model = planned(u, &u->file.models[i]);
-
-        r = update_replicas(u, model, &u->file.models[i], err);
-        if (r == 0)
-            r = update_version(u, model, &u->file.models[i], err);
-    }
-    if (r != 0)
-        return r;
     if (u->json)
         return doc_print(err, "{s:s, s:O}", "job", client_id(u->x->client), "changed", u->changed);
     if (json_array_size(u->changed) == 0)
@@ -151,17 +194,37 @@ static int update_all(struct file_update *u, struct err *err)
     return 0;
 }
 
+static int update_all(struct file_update *u, struct err *err)
+{
+    int r = check_same(u, err);
+
+    for (size_t i = 0; i < u->want.n && r == 0; i++)
+        r = compare_version(u, i, err);
+    if (r != 0)
+        return r;
+    for (size_t i = 0; i < u->want.n && r == 0; i++) {
+        r = update_replicas(u, i, err);
+        if (r == 0)
+            r = update_version(u, i, err);
+    }
+    if (r == 0)
+        return print_changed(u, err);
+    if (json_array_size(u->changed) > 0)
+        (void)print_changed(u, NULL);
+    return r;
+}
+
 static int find_and_update(struct file_update *u, struct err *err)
 {
     struct job_call *x = u->x;
-    AUTO_FREE char *first =
-        strndup(u->file.models[0].model, strcspn(u->file.models[0].model, ":@"));
+    const char *model = u->want.models[0].model;
+    AUTO_FREE char *first = strndup(model, strcspn(model, ":@"));
     AUTO_JSON *status = NULL;
     int r = first && u->changed ? 0 : err_oom(err);
 
     if (r < 0)
         return r;
-    u->name = x->cli->n_operands > 0 ? x->cli->operands[0] : u->file.name ? u->file.name : first;
+    u->name = x->cli->n_operands > 0 ? x->cli->operands[0] : u->want.name ? u->want.name : first;
     take_settings(u);
     r = serve_find_named(x, u->name, &status, err);
     if (r == 0)
@@ -174,16 +237,21 @@ int serve_update_file(struct job_call *x, const char *path, const struct serve_c
 {
     const struct globals *said = x->globals;
     struct globals globals = *said;
-    struct file_update u = { .x = x, .change = *c, .json = said->json, .changed = json_array() };
-    int r = serve_want_file(x->cli, path, &u.file, err);
+    struct file_update *u = calloc(1, sizeof(*u));
+    int r = u ? 0 : err_oom(err);
 
+    if (r < 0)
+        return r;
+    *u = (struct file_update){ .x = x, .how = *c, .json = said->json, .changed = json_array() };
+    r = serve_want_file(x->cli, path, &u->want, err);
     globals.json = false; /* all changes are one document */
     x->globals = &globals;
     if (r == 0)
-        r = find_and_update(&u, err);
+        r = find_and_update(u, err);
     x->globals = said;
-    serve_file_done(&u.file);
-    json_decref(u.plan);
-    json_decref(u.changed);
+    serve_want_done(&u->want);
+    json_decref(u->plan);
+    json_decref(u->changed);
+    free(u);
     return r;
 }

@@ -36,7 +36,7 @@ static char *dir_of(const char *path)
     return whole ? path_dir(whole) : realpath(".", NULL);
 }
 
-int serve_want_file(const struct cli *c, const char *path, struct serve_file *ret, struct err *err)
+static int want_read(const struct cli *c, const char *path, struct serve_file *ret, struct err *err)
 {
     bool is_stdin = str_eq(path, "-");
     const char *name = is_stdin ? "standard input" : path;
@@ -176,16 +176,16 @@ static int want_paths(struct serve_want *w)
     return r;
 }
 
-int serve_want_make(const struct cli *c, struct serve_want *ret, struct err *err)
+static int want_make(const struct cli *c, const struct serve_options *o, char *const *models,
+                     struct serve_want *ret, struct err *err)
 {
-    const struct serve_options *o = c->args;
     const struct serve_file_gateway *g = &ret->file.gateway;
     int r;
 
     *ret = (struct serve_want){ 0 };
-    r = o->file ? serve_want_file(c, o->file, &ret->file, err) : 0;
+    r = o->file ? want_read(c, o->file, &ret->file, err) : 0;
     if (r == 0)
-        r = want_models(o, c->operands, ret, err);
+        r = want_models(o, models, ret, err);
     if (r != 0)
         return r;
     ret->name = either(o->name, ret->file.name);
@@ -199,4 +199,17 @@ int serve_want_make(const struct cli *c, struct serve_want *ret, struct err *err
                    : ret->file.timeout > 0 ? ret->file.timeout
                                            : TIMEOUT_MS;
     return want_paths(ret) < 0 ? err_oom(err) : 0;
+}
+
+int serve_want_make(const struct cli *c, struct serve_want *ret, struct err *err)
+{
+    return want_make(c, c->args, c->operands, ret, err);
+}
+
+int serve_want_file(const struct cli *c, const char *path, struct serve_want *ret, struct err *err)
+{
+    static char *const no_models[] = { NULL };
+    const struct serve_options o = { .file = path };
+
+    return want_make(c, &o, no_models, ret, err);
 }

@@ -32,8 +32,8 @@ struct serve_want {
  * Mistakes in the file are printed, and the result is an exit code. `ret` needs serve_want_done()
  * in any case. */
 int serve_want_make(const struct cli *c, struct serve_want *ret, struct err *err);
-/* The file alone, with absolute names; likewise. */
-int serve_want_file(const struct cli *c, const char *path, struct serve_file *ret, struct err *err);
+/* What the file alone says; likewise. */
+int serve_want_file(const struct cli *c, const char *path, struct serve_want *ret, struct err *err);
 void serve_want_done(struct serve_want *w);
 
 #define AUTO_SERVE_WANT AUTO_DONE(serve_want_done) struct serve_want

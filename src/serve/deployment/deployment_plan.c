@@ -289,8 +289,8 @@ static int add_canary(const json_t *model, json_t *into)
 
 static json_t *model_of(const json_t *model, const struct strs *keys)
 {
-    static const char *const ours[] = { "replicas", "groups", "previous", "follow",
-                                        "followed", "update", "next",     "last" };
+    static const char *const ours[] = { "replicas", "groups", "previous", "follow",  "followed",
+                                        "update",   "next",   "last",     "settings" };
     AUTO_JSON *v = json_copy((json_t *)model);
 
     for (size_t i = 0; v && i < COUNT_OF(ours); i++)
@@ -304,9 +304,8 @@ static json_t *model_of(const json_t *model, const struct strs *keys)
 int deployment_spec(const json_t *plan, const char *listen, const char *key_file,
                     const struct strs *keys, char **ret, struct err *err)
 {
-    static const char *const ours[] = {
-        "name", "revision", "serial", "registry", "use", "answers"
-    };
+    static const char *const ours[] = { "name", "revision", "serial", "registry",
+                                        "use",  "answers",  "gateway" };
     const json_t *models = json_object_get(plan, "models"), *m;
     AUTO_JSON *spec = json_copy((json_t *)plan);
     AUTO_JSON *list = json_array();

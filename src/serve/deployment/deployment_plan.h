@@ -6,8 +6,8 @@
  *        "serve": 1, "previous": 0, "follow": "champion",
  *        "versions": [{"version": 1, "group": "a", "serial": 1, "path": "/models/…/1",
  *                      "format": "onnx", "library": "/…/libonnxruntime.so", "sha256": "…"}],
- *        "update": {…}, "next": {…}, "last": {…}}],
- *      "answers": [{"id": "…", "error": "…"}]}
+ *        "update": {…}, "next": {…}, "last": {…}, "settings": {"cpus": "1"}}],
+ *      "answers": [{"id": "…", "error": "…"}], "gateway": {"host": "127.0.0.1"}}
  *
  * The environment of the job's tasks has the first one. From then on the gateway's task alone
  * changes it (controller.h); everybody else asks for changes (deployment_request.h). Members that
