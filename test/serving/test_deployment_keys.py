@@ -35,6 +35,10 @@ def key_of(pid):
 
 
 def test_who_asks_a_replica_directly_is_refused(serving):
+    # Where Unix sockets need short names, all is still in the job's own directory.
+    longer = serving.run_dir / "longer-name"
+    longer.mkdir()
+    serving.env["TMPDIR"] = str(longer)
     url = serving.deploy("mlp", "--replicas", 2, "--cpus", 1)
     wanted = ask(url)[1]
 
@@ -53,8 +57,11 @@ def test_who_asks_a_replica_directly_is_refused(serving):
     serving.wait_for(lambda: refused(serving) == (2, {401}), "both refuse")
     assert ask(f"http://{addresses(serving)[0]}", headers={"Authorization": f"Bearer {key}"}) == (200, wanted)
 
+    gateway = serving.find("ydl-native deployment")[0]
+    place = os.readlink(f"/proc/{gateway}/cwd")
+    assert place.startswith(str(longer)) and len(place) > 60, place
     old = serving.find("haproxy -")
-    os.kill(serving.find("ydl-native deployment")[0], signal.SIGKILL)
+    os.kill(gateway, signal.SIGKILL)
     serving.wait_for(lambda: not set(old) & set(serving.find("haproxy -")), "the old HAProxy has ended")
     serving.wait_for(answers, "an answer of the next gateway", 30)
     os.kill(before[0], signal.SIGKILL)
@@ -73,5 +80,7 @@ def test_who_asks_a_replica_directly_is_refused(serving):
         done = serving.run(*words, check=0)
         assert key.encode() not in done.stdout + done.stderr, words
     serving.run("serve", "stop", "mlp", check=0)
+    serving.wait_for(lambda: not list(longer.iterdir()), "nothing is left")
+    longer.rmdir()
     left = [path for path in serving.tmp.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
     assert not left

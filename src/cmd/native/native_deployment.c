@@ -58,15 +58,22 @@ static int deployment_work(void *arg)
     return controller_run(&x->o, x->err);
 }
 
+/* Its directory is in the job's own, which goes with the job however this ends. That path may be
+ * long, and those of sockets are short: it becomes our working directory, and HAProxy's, and gets a
+ * short name by that. */
+#define HERE "/proc/self/cwd"
+
 static int deployment_in_dir(struct deployment_call *x, struct err *err)
 {
-    const char *tmp = getenv("TMPDIR");
-    AUTO_FREE char *dir = str_printf("%s/ydl-XXXXXX", tmp && strlen(tmp) < 50 ? tmp : "/tmp");
-    int r;
+    const char *tmp = NULL;
+    int r = native_task_variable("TMPDIR", &tmp, err);
+    AUTO_FREE char *dir = r == 0 ? str_printf("%s/ydl-XXXXXX", tmp) : NULL;
 
-    if (!dir || !mkdtemp(dir))
+    if (r < 0)
+        return r;
+    if (!dir || !mkdtemp(dir) || chdir(dir) < 0)
         return err_sys(err, "make a directory like '%s'", dir ? dir : "");
-    x->o.dir = dir;
+    x->o.dir = HERE;
     r = loop_new(&x->o.loop, err);
     if (r == 0) {
         r = loop_run(x->o.loop, deployment_work, x, true);
