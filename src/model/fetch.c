@@ -8,52 +8,38 @@
 #include "model/store.h"
 #include "uploads/cache_name.h"
 
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-AUTO_DEFINE(fetch_digest, EVP_MD_CTX *, EVP_MD_CTX_free);
-
 /* ---- one file ---- */
-
-static bool fetch_hash_is(EVP_MD_CTX *md, const char *wanted)
-{
-    unsigned char sum[EVP_MAX_MD_SIZE];
-    char text[SHA256_TEXT];
-
-    if (EVP_DigestFinal_ex(md, sum, NULL) != 1)
-        return false;
-    for (size_t i = 0; i < (SHA256_TEXT - 1) / 2; i++)
-        snprintf(text + 2 * i, 3, "%02x", sum[i]);
-    return str_eq(text, wanted);
-}
 
 /* Reads all of it, into `w` too unless that is NULL. 1 when it is what the row says, else 0. */
 static int fetch_read(struct fs_reader *from, const struct manifest_file *f, struct fs_writer *w,
                       struct progress *progress, struct err *err)
 {
-    AUTO(fetch_digest) EVP_MD_CTX *md = EVP_MD_CTX_new();
+    AUTO_SHA256 *s = NULL;
+    char text[SHA256_TEXT];
     uint64_t left = f->size;
     const void *p;
+    int r = sha256_new(&s, err);
     ssize_t n;
 
-    if (!md || EVP_DigestInit_ex(md, EVP_sha256(), NULL) != 1)
-        return err_oom(err);
+    if (r < 0)
+        return r;
     while ((n = fs_read_next(from, &p, 0, err)) > 0) {
-        int r;
-
         if ((uint64_t)n > left)
             return 0;
         left -= (uint64_t)n;
-        r = EVP_DigestUpdate(md, p, (size_t)n) == 1 ? 0 : err_oom(err);
+        r = sha256_add(s, p, (size_t)n, err);
         if (r == 0 && w)
             r = fs_write(w, p, (size_t)n, err);
         if (r < 0)
             return r;
         progress_add(progress, (uint64_t)n);
     }
-    return n < 0 ? (int)n : left == 0 && fetch_hash_is(md, f->sha256);
+    r = n < 0 ? (int)n : sha256_end(s, text, err);
+    return r < 0 ? r : left == 0 && str_eq(text, f->sha256);
 }
 
 static int fetch_path(const struct models *r, const struct manifest *m, const char *file,

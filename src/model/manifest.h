@@ -14,13 +14,13 @@
 #include "base/auto.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/sha256.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define MANIFEST_MOST (32 * MIB)
 #define MANIFEST_FILES 100000
-#define SHA256_TEXT 65
 
 struct manifest_file {
     const char *path; /* "model/…" or "warmup/…"; in the document */

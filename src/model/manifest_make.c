@@ -2,29 +2,24 @@
 #include "base/str.h"
 #include "model/manifest.h"
 
-#include <openssl/evp.h>
-#include <stdio.h>
 #include <string.h>
-
-AUTO_DEFINE(digest, EVP_MD_CTX *, EVP_MD_CTX_free);
 
 int manifest_tree(const struct manifest_file *files, size_t n, char ret[SHA256_TEXT],
                   struct err *err)
 {
-    AUTO(digest) EVP_MD_CTX *md = EVP_MD_CTX_new();
-    unsigned char sum[EVP_MAX_MD_SIZE];
-    bool ok = md && EVP_DigestInit_ex(md, EVP_sha256(), NULL) == 1;
+    AUTO_SHA256 *s = NULL;
+    int r = sha256_new(&s, err);
 
-    for (size_t i = 0; ok && i < n; i++)
-        ok = EVP_DigestUpdate(md, files[i].sha256, SHA256_TEXT - 1) == 1 &&
-             EVP_DigestUpdate(md, "  ", 2) == 1 &&
-             EVP_DigestUpdate(md, files[i].path, strlen(files[i].path)) == 1 &&
-             EVP_DigestUpdate(md, "\n", 1) == 1;
-    if (!ok || EVP_DigestFinal_ex(md, sum, NULL) != 1)
-        return err_oom(err);
-    for (size_t i = 0; i < (SHA256_TEXT - 1) / 2; i++)
-        snprintf(ret + 2 * i, 3, "%02x", sum[i]);
-    return 0;
+    for (size_t i = 0; i < n && r == 0; i++) {
+        r = sha256_add(s, files[i].sha256, SHA256_TEXT - 1, err);
+        if (r == 0)
+            r = sha256_add(s, "  ", 2, err);
+        if (r == 0)
+            r = sha256_add(s, files[i].path, strlen(files[i].path), err);
+        if (r == 0)
+            r = sha256_add(s, "\n", 1, err);
+    }
+    return r < 0 ? r : sha256_end(s, ret, err);
 }
 
 static json_t *manifest_make_file(const struct manifest_file *f)

@@ -6,12 +6,6 @@
 #include "loop/fiber.h"
 #include "model/store.h"
 
-#include <openssl/evp.h>
-#include <stdio.h>
-#include <string.h>
-
-AUTO_DEFINE(model_store_digest, EVP_MD_CTX *, EVP_MD_CTX_free);
-
 void model_store_rows_done(struct model_store_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++)
@@ -20,19 +14,8 @@ void model_store_rows_done(struct model_store_rows *rows)
     *rows = (struct model_store_rows){ 0 };
 }
 
-static int model_store_digest_text(EVP_MD_CTX *md, char ret[SHA256_TEXT], struct err *err)
-{
-    unsigned char sum[EVP_MAX_MD_SIZE];
-
-    if (EVP_DigestFinal_ex(md, sum, NULL) != 1)
-        return err_oom(err);
-    for (size_t i = 0; i < (SHA256_TEXT - 1) / 2; i++)
-        snprintf(ret + 2 * i, 3, "%02x", sum[i]);
-    return 0;
-}
-
 static int model_store_copy_bytes(const struct model_store_copy *c, struct model_reader *from,
-                                  struct fs_writer *w, EVP_MD_CTX *md, struct err *err)
+                                  struct fs_writer *w, struct sha256 *s, struct err *err)
 {
     for (;;) {
         const void *p;
@@ -41,9 +24,9 @@ static int model_store_copy_bytes(const struct model_store_copy *c, struct model
 
         if (n <= 0)
             return (int)n;
-        if (EVP_DigestUpdate(md, p, (size_t)n) != 1)
-            return err_oom(err);
-        r = fs_write(w, p, (size_t)n, err);
+        r = sha256_add(s, p, (size_t)n, err);
+        if (r == 0)
+            r = fs_write(w, p, (size_t)n, err);
         if (r < 0)
             return r;
         progress_add(c->progress, (uint64_t)n);
@@ -57,12 +40,12 @@ static int model_store_copy_file(const struct model_store_copy *c, const struct 
                                  const struct model_file *f, struct manifest_file *row,
                                  struct err *err)
 {
-    AUTO(model_store_digest) EVP_MD_CTX *md = EVP_MD_CTX_new();
     const struct fs_create how = { .mode = f->executable ? 0555 : 0444, .parents = true };
     AUTO(model_reader) struct model_reader *reader = NULL;
     AUTO_FREE char *path = path_join(c->dir, row->path);
     AUTO_FS_WRITER *w = NULL;
-    int r = path && md && EVP_DigestInit_ex(md, EVP_sha256(), NULL) == 1 ? 0 : err_oom(err);
+    AUTO_SHA256 *s = NULL;
+    int r = path ? sha256_new(&s, err) : err_oom(err);
 
     progress_label(c->progress, f->path);
     if (r == 0)
@@ -70,11 +53,11 @@ static int model_store_copy_file(const struct model_store_copy *c, const struct 
     if (r == 0)
         r = fs_create(c->to, path, &how, &w, err);
     if (r == 0)
-        r = model_store_copy_bytes(c, reader, w, md, err);
+        r = model_store_copy_bytes(c, reader, w, s, err);
     if (r == 0)
         r = fs_hflush(w, err);
     if (r == 0)
-        r = model_store_digest_text(md, row->sha256, err);
+        r = sha256_end(s, row->sha256, err);
     return r < 0 ? r : fs_close(take(w), err);
 }
 

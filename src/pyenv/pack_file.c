@@ -4,8 +4,6 @@
 #include "base/path.h"
 #include "base/str.h"
 
-#include <openssl/evp.h>
-#include <stdio.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -18,7 +16,7 @@ struct pack_file {
     int fd;
     bool compress;
     z_stream z;
-    EVP_MD_CTX *md;
+    struct sha256 *sum;
     uint8_t *in, *out; /* CHUNK bytes each */
     uint64_t done, written;
 };
@@ -43,12 +41,13 @@ int pack_file_new(struct pack_list *list, int fd, int level, struct pack_file **
     if (!f)
         return err_oom(err);
     f->fd = fd;
-    f->md = EVP_MD_CTX_new();
     f->in = malloc(CHUNK);
     f->out = malloc(CHUNK);
-    if (!f->md || !f->in || !f->out || EVP_DigestInit_ex(f->md, EVP_sha256(), NULL) != 1)
+    if (!f->in || !f->out)
         return err_oom(err);
-    r = start_gzip(f, level, err);
+    r = sha256_new(&f->sum, err);
+    if (r == 0)
+        r = start_gzip(f, level, err);
     if (r == 0)
         r = pack_open(list, &f->pack, err);
     if (r == 0)
@@ -63,7 +62,7 @@ struct pack_file *pack_file_free(struct pack_file *f)
     if (f->compress)
         (void)deflateEnd(&f->z);
     pack_close(f->pack);
-    EVP_MD_CTX_free(f->md);
+    sha256_free(f->sum);
     free(f->in);
     free(f->out);
     free(f);
@@ -104,8 +103,9 @@ int pack_file_some(struct pack_file *f, struct err *err)
 
         if (n < 0)
             return (int)n;
-        if (EVP_DigestUpdate(f->md, f->in, (size_t)n) != 1)
-            return err_oom(err);
+        r = sha256_add(f->sum, f->in, (size_t)n, err);
+        if (r < 0)
+            return r;
         f->done += (uint64_t)n;
         r = f->compress ? compress_some(f, (size_t)n, err) : write_out(f, f->in, (size_t)n, err);
         if (r < 0 || n == 0)
@@ -124,14 +124,7 @@ uint64_t pack_file_written(const struct pack_file *f)
     return f->written;
 }
 
-int pack_file_hash(struct pack_file *f, char ret[PACK_HASH_TEXT], struct err *err)
+int pack_file_hash(struct pack_file *f, char ret[SHA256_TEXT], struct err *err)
 {
-    unsigned char sum[EVP_MAX_MD_SIZE];
-    unsigned n = 0;
-
-    if (EVP_DigestFinal_ex(f->md, sum, &n) != 1 || n != (PACK_HASH_TEXT - 1) / 2)
-        return err_oom(err);
-    for (unsigned i = 0; i < n; i++)
-        snprintf(ret + 2 * (size_t)i, 3, "%02x", sum[i]);
-    return 0;
+    return sha256_end(f->sum, ret, err);
 }

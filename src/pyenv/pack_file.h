@@ -6,9 +6,8 @@
  *
  * Blocks on the local disk: for worker threads, one at a time per file. */
 #pragma once
+#include "base/sha256.h"
 #include "pyenv/pack.h"
-
-#define PACK_HASH_TEXT 65 /* SHA-256 in hexadecimal, with the NUL */
 
 struct pack_file; /* opaque */
 
@@ -21,7 +20,7 @@ int pack_file_some(struct pack_file *f, struct err *err);
 uint64_t pack_file_done(const struct pack_file *f); /* bytes of the archive that are written … */
 uint64_t pack_file_written(const struct pack_file *f); /* … and what became of them */
 /* At the end: the hash. */
-int pack_file_hash(struct pack_file *f, char ret[PACK_HASH_TEXT], struct err *err);
+int pack_file_hash(struct pack_file *f, char ret[SHA256_TEXT], struct err *err);
 struct pack_file *pack_file_free(struct pack_file *f); /* NULL is fine; always NULL */
 
 AUTO_DEFINE(pack_file, struct pack_file *, pack_file_free);

@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 /* The file that becomes of a directory. */
-static int make(const char *dir, int level, struct buf *ret, char hash[PACK_HASH_TEXT])
+static int make(const char *dir, int level, struct buf *ret, char hash[SHA256_TEXT])
 {
     AUTO_PACK_LIST l = { 0 };
     AUTO_PACK_FILE *f = NULL;
@@ -35,7 +35,7 @@ static void a_compressed_archive_holds_the_plain_one(void **state)
 {
     AUTO_BUF plain = { .max = MIB }, packed = { .max = MIB };
     AUTO_FREE char *out = calloc(1, MIB);
-    char hash[2][PACK_HASH_TEXT];
+    char hash[2][SHA256_TEXT];
     z_stream z = { 0 };
 
     put(*state, "a", "text");
@@ -59,7 +59,7 @@ static void the_same_content_gives_the_same_file(void **state)
 {
     AUTO_BUF one = { .max = MIB }, two = { .max = MIB };
     AUTO_FREE char *a = in(*state, "a"), *b = in(*state, "b");
-    char hash[2][PACK_HASH_TEXT];
+    char hash[2][SHA256_TEXT];
 
     put(a, "x/y", "1");
     put(a, "z", "22");

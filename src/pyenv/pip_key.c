@@ -2,17 +2,15 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/path.h"
+#include "base/sha256.h"
 #include "pyenv/pip_private.h"
 
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define FILE_MAX_ (64 * MIB)
 #define DEPTH 8 /* files of requirements that name each other */
-
-AUTO_DEFINE(md, EVP_MD_CTX *, EVP_MD_CTX_free);
 
 const char *pip_requirements(const char *word)
 {
@@ -27,19 +25,18 @@ const char *pip_requirements(const char *word)
     return stat(word, &st) == 0 && S_ISREG(st.st_mode) ? word : NULL;
 }
 
-static int pip_add(EVP_MD_CTX *md, const void *p, size_t n, struct err *err)
+static int pip_add(struct sha256 *sum, const void *p, size_t n, struct err *err)
 {
     uint64_t length = n; /* so that no two lists look alike */
+    int r = sha256_add(sum, &length, sizeof(length), err);
 
-    if (EVP_DigestUpdate(md, &length, sizeof(length)) != 1 || EVP_DigestUpdate(md, p, n) != 1)
-        return err_oom(err);
-    return 0;
+    return r < 0 ? r : sha256_add(sum, p, n, err);
 }
 
-static int pip_add_file(EVP_MD_CTX *md, const char *path, int depth, struct err *err);
+static int pip_add_file(struct sha256 *sum, const char *path, int depth, struct err *err);
 
 /* "-r other.txt" and "-c limits.txt" are relative to the file they stand in. */
-static int pip_add_line(EVP_MD_CTX *md, const char *dir, char *line, int depth, struct err *err)
+static int pip_add_line(struct sha256 *sum, const char *dir, char *line, int depth, struct err *err)
 {
     static const char *const options[] = { "-r", "--requirement", "-c", "--constraint" };
 
@@ -53,12 +50,12 @@ static int pip_add_line(EVP_MD_CTX *md, const char *dir, char *line, int depth, 
             continue;
         name += strspn(name, " \t=");
         path = path_join(dir, name);
-        return path ? pip_add_file(md, path, depth + 1, err) : err_oom(err);
+        return path ? pip_add_file(sum, path, depth + 1, err) : err_oom(err);
     }
     return 0;
 }
 
-static int add_lines(EVP_MD_CTX *md, const char *path, char *text, int depth, struct err *err)
+static int add_lines(struct sha256 *sum, const char *path, char *text, int depth, struct err *err)
 {
     AUTO_FREE char *dir = path_dir(path);
     int r = dir ? 0 : err_oom(err);
@@ -67,12 +64,12 @@ static int add_lines(EVP_MD_CTX *md, const char *path, char *text, int depth, st
         next = strchr(line, '\n');
         if (next)
             *next++ = '\0';
-        r = pip_add_line(md, dir, line, depth, err);
+        r = pip_add_line(sum, dir, line, depth, err);
     }
     return r;
 }
 
-static int pip_add_file(EVP_MD_CTX *md, const char *path, int depth, struct err *err)
+static int pip_add_file(struct sha256 *sum, const char *path, int depth, struct err *err)
 {
     AUTO_BUF text = { .max = FILE_MAX_ };
     int r;
@@ -81,45 +78,45 @@ static int pip_add_file(EVP_MD_CTX *md, const char *path, int depth, struct err 
         return err_set(err, -ELOOP, "'%s': requirements files include each other", path);
     r = path_read(path, &text, err);
     if (r == 0)
-        r = pip_add(md, text.data ? text.data : (uint8_t *)"", text.len, err);
+        r = pip_add(sum, text.data ? text.data : (uint8_t *)"", text.len, err);
     if (r < 0 || str_ends(path, ".whl"))
         return r;
-    return buf_text(&text) ? add_lines(md, path, (char *)text.data, depth, err) : err_oom(err);
+    return buf_text(&text) ? add_lines(sum, path, (char *)text.data, depth, err) : err_oom(err);
 }
 
-static int pip_add_word(EVP_MD_CTX *md, const char *word, struct err *err)
+static int pip_add_word(struct sha256 *sum, const char *word, struct err *err)
 {
     const char *file = pip_requirements(word);
     struct stat st;
     int r;
 
     if (file)
-        return pip_add_file(md, file, 0, err);
+        return pip_add_file(sum, file, 0, err);
     if (strchr(word, '/') && stat(word, &st) == 0 && S_ISDIR(st.st_mode)) {
         err_set(err, -EINVAL, "'%s' is a directory: ydl cannot tell when its contents change",
                 word);
         err_hint(err, "make a wheel of it with 'pip wheel %s' and name that", word);
         return -EINVAL;
     }
-    r = pip_add(md, word, strlen(word), err);
-    return r < 0 || !str_ends(word, ".whl") ? r : pip_add_file(md, word, 0, err);
+    r = pip_add(sum, word, strlen(word), err);
+    return r < 0 || !str_ends(word, ".whl") ? r : pip_add_file(sum, word, 0, err);
 }
 
 int pip_key(const struct strs *words, const char *python, char ret[PIP_KEY_TEXT], struct err *err)
 {
-    AUTO(md) EVP_MD_CTX *md = EVP_MD_CTX_new();
-    unsigned char sum[EVP_MAX_MD_SIZE];
-    int r = md && EVP_DigestInit_ex(md, EVP_sha256(), NULL) == 1 ? 0 : err_oom(err);
+    AUTO_SHA256 *sum = NULL;
+    char text[SHA256_TEXT];
+    int r = sha256_new(&sum, err);
 
     if (r == 0)
-        r = pip_add(md, "ydl pip 1", 9, err);
+        r = pip_add(sum, "ydl pip 1", 9, err);
     if (r == 0)
-        r = pip_add(md, python, strlen(python), err);
+        r = pip_add(sum, python, strlen(python), err);
     for (size_t i = 0; i < words->n && r == 0; i++)
-        r = pip_add_word(md, words->v[i], err);
-    if (r == 0 && EVP_DigestFinal_ex(md, sum, NULL) != 1)
-        r = err_oom(err);
-    for (size_t i = 0; r == 0 && i < (PIP_KEY_TEXT - 1) / 2; i++)
-        snprintf(ret + 2 * i, 3, "%02x", sum[i]);
+        r = pip_add_word(sum, words->v[i], err);
+    if (r == 0)
+        r = sha256_end(sum, text, err);
+    if (r == 0)
+        (void)snprintf(ret, PIP_KEY_TEXT, "%.*s", PIP_KEY_TEXT - 1, text); /* half is enough */
     return r;
 }

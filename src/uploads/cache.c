@@ -45,7 +45,7 @@ int cache_open(struct loop *l, struct fs_set *set, const char *base, struct cach
         return err_oom(err);
     c->loop = l;
     c->set = set;
-    r = source_prime(err);
+    r = sha256_prime(err);
     if (r == 0)
         r = fs_find(set, base, FS_ON_CLUSTER, &c->fs, &c->base, err);
     if (r < 0)

@@ -14,7 +14,7 @@
 #define DAY 86400 /* how exactly the last use is kept: not worth a write each time */
 
 struct row {
-    char key[HASH_TEXT], hash[HASH_TEXT];
+    char key[SHA256_TEXT], hash[SHA256_TEXT];
     int64_t used; /* seconds since 1970 */
     bool changed; /* not yet in the file */
 };
@@ -28,7 +28,7 @@ struct hashes {
 
 bool hashes_is_hash(const char *text, size_t n)
 {
-    return n == HASH_TEXT - 1 && strspn(text, "0123456789abcdef") >= n;
+    return n == SHA256_TEXT - 1 && strspn(text, "0123456789abcdef") >= n;
 }
 
 static struct row *cache_hashes_find(const struct hashes *h, const char *key)
@@ -53,16 +53,16 @@ static void hashes_put(struct hashes *h, const struct row *row)
 
 static bool hashes_parse(char *line, struct row *ret)
 {
-    char *hash = line + HASH_TEXT, *used = hash + HASH_TEXT;
+    char *hash = line + SHA256_TEXT, *used = hash + SHA256_TEXT;
 
-    if (strlen(line) < (size_t)2 * HASH_TEXT + 1 || hash[-1] != ' ' || used[-1] != ' ')
+    if (strlen(line) < (size_t)2 * SHA256_TEXT + 1 || hash[-1] != ' ' || used[-1] != ' ')
         return false;
     hash[-1] = used[-1] = '\0';
     if (!hashes_is_hash(line, strlen(line)) || !hashes_is_hash(hash, strlen(hash)) ||
         str_to_i64(used, 0, INT64_MAX, &ret->used) < 0)
         return false;
-    memcpy(ret->key, line, HASH_TEXT);
-    memcpy(ret->hash, hash, HASH_TEXT);
+    memcpy(ret->key, line, SHA256_TEXT);
+    memcpy(ret->hash, hash, SHA256_TEXT);
     return true;
 }
 
@@ -157,14 +157,14 @@ static int64_t now_s(void)
     return t.tv_sec;
 }
 
-bool hashes_find(struct hashes *h, const char key[HASH_TEXT], char ret[HASH_TEXT])
+bool hashes_find(struct hashes *h, const char key[SHA256_TEXT], char ret[SHA256_TEXT])
 {
     struct row *row = cache_hashes_find(h, key);
     int64_t now = now_s();
 
     if (!row)
         return false;
-    memcpy(ret, row->hash, HASH_TEXT);
+    memcpy(ret, row->hash, SHA256_TEXT);
     if (now - row->used > DAY) {
         row->used = now;
         row->changed = h->dirty = true;
@@ -172,12 +172,12 @@ bool hashes_find(struct hashes *h, const char key[HASH_TEXT], char ret[HASH_TEXT
     return true;
 }
 
-void hashes_add(struct hashes *h, const char key[HASH_TEXT], const char hash[HASH_TEXT])
+void hashes_add(struct hashes *h, const char key[SHA256_TEXT], const char hash[SHA256_TEXT])
 {
     struct row row = { .used = now_s(), .changed = true };
 
-    memcpy(row.key, key, HASH_TEXT);
-    memcpy(row.hash, hash, HASH_TEXT);
+    memcpy(row.key, key, SHA256_TEXT);
+    memcpy(row.hash, hash, SHA256_TEXT);
     hashes_put(h, &row);
     h->dirty = true;
 }

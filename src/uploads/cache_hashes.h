@@ -12,10 +12,10 @@
 #pragma once
 #include "base/auto.h"
 #include "base/err.h"
+#include "base/sha256.h"
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HASH_TEXT 65 /* bytes, with the NUL */
 #define HASHES_MOST 2000
 
 struct hashes; /* opaque */
@@ -25,9 +25,9 @@ struct hashes *hashes_open(const char *path);
 /* Writes what is new, then frees. NULL is fine; always NULL. */
 struct hashes *hashes_close(struct hashes *h);
 
-bool hashes_find(struct hashes *h, const char key[HASH_TEXT], char ret[HASH_TEXT]);
+bool hashes_find(struct hashes *h, const char key[SHA256_TEXT], char ret[SHA256_TEXT]);
 /* Out of memory is no error: it is not remembered. */
-void hashes_add(struct hashes *h, const char key[HASH_TEXT], const char hash[HASH_TEXT]);
+void hashes_add(struct hashes *h, const char key[SHA256_TEXT], const char hash[SHA256_TEXT]);
 
 AUTO_DEFINE(hashes, struct hashes *, hashes_close);
 #define AUTO_HASHES AUTO(hashes) struct hashes

@@ -19,7 +19,7 @@ static char *file_in(void **state)
 static void what_was_added_is_found_again(void **state)
 {
     AUTO_FREE char *path = file_in(state);
-    char got[HASH_TEXT];
+    char got[SHA256_TEXT];
     struct hashes *h = hashes_open(path);
 
     assert_non_null(h);
@@ -37,7 +37,7 @@ static void what_was_added_is_found_again(void **state)
 static void two_that_write_at_once_keep_both(void **state)
 {
     AUTO_FREE char *path = file_in(state);
-    char got[HASH_TEXT];
+    char got[SHA256_TEXT];
     struct hashes *a = hashes_open(path), *b = hashes_open(path);
 
     assert_true(a && b);
@@ -66,7 +66,7 @@ static void nonsense_in_the_file_is_passed_over(void **state)
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         AUTO_FREE char *path = file_in(state);
         AUTO_HASHES *h = NULL;
-        char got[HASH_TEXT];
+        char got[SHA256_TEXT];
 
         put(*state, "sub/hashes", texts[i]);
         h = hashes_open(path);
@@ -79,7 +79,7 @@ static void the_oldest_are_forgotten(void **state)
 {
     AUTO_FREE char *path = file_in(state);
     AUTO_BUF text = { .max = MIB };
-    char key[HASH_TEXT], got[HASH_TEXT];
+    char key[SHA256_TEXT], got[SHA256_TEXT];
     struct hashes *h;
 
     assert_int_equal(buf_add_str(&text, "ydl-hashes 1\n"), 0);
@@ -102,7 +102,7 @@ static void the_oldest_are_forgotten(void **state)
 
 /* ---- sources ---- */
 
-static int hash_of(struct source *s, char ret[HASH_TEXT], struct err *err)
+static int hash_of(struct source *s, char ret[SHA256_TEXT], struct err *err)
 {
     char some[100];
     ssize_t n = source_begin(s, err);
@@ -121,7 +121,7 @@ static void a_source_can_be_read_twice(void **state)
     struct uploads_item item = { .from = path, .to = name };
     AUTO_UPLOADS l = { 0 };
     AUTO_SOURCE *s = NULL;
-    char one[HASH_TEXT], two[HASH_TEXT];
+    char one[SHA256_TEXT], two[SHA256_TEXT];
     struct err err = ERR_INIT;
 
     put(*state, "x", "hello\n");
@@ -141,7 +141,7 @@ static void a_file_is_known_again_until_it_changes(void **state)
     AUTO_FREE char *path = in(*state, "x");
     struct pack_entry entry = { .path = path, .name = path, .stamp = { 1, 2, 3, 4, 5 } };
     struct uploads_list l = { .bundle = { .v = &entry, .n = 1, .sorted = true } };
-    char first[HASH_TEXT], key[HASH_TEXT];
+    char first[SHA256_TEXT], key[SHA256_TEXT];
     AUTO_SOURCE *s = NULL;
     uint64_t *const fields[] = { &entry.stamp.dev, &entry.stamp.ino, &entry.stamp.size,
                                  (uint64_t *)&entry.stamp.mtime, (uint64_t *)&entry.stamp.ctime };

@@ -21,7 +21,7 @@ struct cache_part {
     struct uploads_list *list;
     const struct uploads_item *item; /* NULL: the bundle */
     struct source *source;           /* NULL for what is on HDFS already */
-    char hash[HASH_TEXT];            /* "" until it is known */
+    char hash[SHA256_TEXT];          /* "" until it is known */
     bool missing;                    /* it is not in the cache */
     struct cache_file *file;         /* what becomes of it */
 };

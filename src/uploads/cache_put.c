@@ -76,7 +76,7 @@ static int cache_part_turn(struct cache *c, int (*fn)(void *arg), struct turn *t
 
 struct look {
     struct cache_part *part;
-    char key[HASH_TEXT];
+    char key[SHA256_TEXT];
     bool keep; /* the key tells what it is now */
     struct err err;
 };
@@ -233,7 +233,7 @@ int cache_part_find(void *arg, struct err *err)
 static int send_bytes(struct cache_part *p, struct fs_writer *w, struct err *err)
 {
     AUTO_FREE void *bytes = malloc(CHUNK);
-    char hash[HASH_TEXT];
+    char hash[SHA256_TEXT];
     struct turn t = { .source = p->source, .bytes = bytes, .hash = hash };
     int r = bytes ? cache_part_turn(p->cache, begin_work, &t, err) : err_oom(err);
 

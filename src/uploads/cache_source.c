@@ -4,7 +4,6 @@
 #include "uploads/cache_source.h"
 #include "base/str.h"
 
-#include <openssl/evp.h>
 #include <string.h>
 #include <time.h>
 
@@ -18,7 +17,7 @@ struct source {
     int fd;
     struct pack_stamp stamp; /* of a file */
     uint64_t size, left;
-    EVP_MD_CTX *md;
+    struct sha256 *sum;
     struct timespec seen; /* when it was looked at */
 };
 
@@ -66,12 +65,13 @@ int source_new(struct uploads_list *list, const struct uploads_item *item, struc
     if (!s)
         return err_oom(err);
     s->fd = -1;
-    s->md = EVP_MD_CTX_new();
     s->path = strdup(item ? item->from : UPLOADS_BUNDLE);
     s->name = strdup(item ? item->to : UPLOADS_BUNDLE);
-    if (!s->md || !s->path || !s->name)
+    if (!s->path || !s->name)
         return err_oom(err);
-    r = source_look(s, list, item, err);
+    r = sha256_new(&s->sum, err);
+    if (r == 0)
+        r = source_look(s, list, item, err);
     if (r < 0)
         return r;
     *ret = take(s);
@@ -86,7 +86,7 @@ struct source *source_free(struct source *s)
     pack_list_done(&s->own);
     if (s->fd >= 0)
         close(s->fd);
-    EVP_MD_CTX_free(s->md);
+    sha256_free(s->sum);
     free(s->path);
     free(s->name);
     free(s);
@@ -110,26 +110,10 @@ bool source_packed(const struct source *s)
 
 /* ---- what it is now ---- */
 
-static bool digest_text(EVP_MD_CTX *md, char ret[HASH_TEXT])
-{
-    static const char digits[] = "0123456789abcdef";
-    unsigned char sum[EVP_MAX_MD_SIZE];
-    unsigned n = 0;
-
-    if (EVP_DigestFinal_ex(md, sum, &n) != 1 || n != (HASH_TEXT - 1) / 2)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        ret[2 * i] = digits[sum[i] >> 4];
-        ret[2 * i + 1] = digits[sum[i] & 15];
-    }
-    ret[HASH_TEXT - 1] = '\0';
-    return true;
-}
-
 /* Texts with their NUL, so that no two lists of them look alike. */
-static bool source_add_text(EVP_MD_CTX *md, const char *text)
+static bool source_add_text(struct sha256 *sum, const char *text)
 {
-    return EVP_DigestUpdate(md, text, strlen(text) + 1) == 1;
+    return sha256_add(sum, text, strlen(text) + 1, NULL) == 0;
 }
 
 /* Some file systems count time in steps of two seconds: a file changed within the last step could
@@ -141,62 +125,57 @@ static bool settled(const struct source *s, const struct pack_stamp *stamp)
     return stamp->mtime < now - COARSE_NS && stamp->ctime < now - COARSE_NS;
 }
 
-static bool source_add_entry(const struct source *s, EVP_MD_CTX *md, const struct pack_entry *e)
+static bool source_add_entry(const struct source *s, struct sha256 *sum, const struct pack_entry *e)
 {
     const unsigned char kind[] = { (unsigned char)e->type, e->executable };
 
     if (e->type == PACK_FILE && !e->data && !settled(s, &e->stamp))
         return false;
-    if (e->data && (EVP_DigestUpdate(md, &e->n_data, sizeof(e->n_data)) != 1 ||
-                    EVP_DigestUpdate(md, e->data, e->n_data) != 1))
+    if (e->data && (sha256_add(sum, &e->n_data, sizeof(e->n_data), NULL) < 0 ||
+                    sha256_add(sum, e->data, e->n_data, NULL) < 0))
         return false;
     for (size_t i = 0; i < e->patches.n; i++) {
         const struct conda_prefix_patch *x = &e->patches.v[i];
 
-        if (EVP_DigestUpdate(md, &x->at, sizeof(x->at)) != 1 ||
-            EVP_DigestUpdate(md, x->bytes, x->n) != 1)
+        if (sha256_add(sum, &x->at, sizeof(x->at), NULL) < 0 ||
+            sha256_add(sum, x->bytes, x->n, NULL) < 0)
             return false;
     }
-    return source_add_text(md, e->path) && source_add_text(md, e->name) &&
-           source_add_text(md, e->link ? e->link : "") &&
-           EVP_DigestUpdate(md, kind, sizeof(kind)) == 1 &&
-           EVP_DigestUpdate(md, &e->stamp, sizeof(e->stamp)) == 1;
+    return source_add_text(sum, e->path) && source_add_text(sum, e->name) &&
+           source_add_text(sum, e->link ? e->link : "") &&
+           sha256_add(sum, kind, sizeof(kind), NULL) == 0 &&
+           sha256_add(sum, &e->stamp, sizeof(e->stamp), NULL) == 0;
 }
 
-static bool source_add_all(const struct source *s, EVP_MD_CTX *md)
+static bool source_add_all(const struct source *s, struct sha256 *sum)
 {
-    if (!source_add_text(md, s->files ? "pack 1" : "file 1"))
+    if (!source_add_text(sum, s->files ? "pack 1" : "file 1"))
         return false;
     if (!s->files)
-        return settled(s, &s->stamp) && source_add_text(md, s->path) &&
-               EVP_DigestUpdate(md, &s->stamp, sizeof(s->stamp)) == 1;
+        return settled(s, &s->stamp) && source_add_text(sum, s->path) &&
+               sha256_add(sum, &s->stamp, sizeof(s->stamp), NULL) == 0;
     for (size_t i = 0; i < s->files->n; i++)
-        if (!source_add_entry(s, md, &s->files->v[i]))
+        if (!source_add_entry(s, sum, &s->files->v[i]))
             return false;
     return true;
 }
 
 /* A hash of everything that would change if the content did: names, sizes and times, not the bytes
  * themselves. False: no key would be reliable now. */
-bool source_key(struct source *s, char ret[HASH_TEXT])
+bool source_key(struct source *s, char ret[SHA256_TEXT])
 {
-    return EVP_DigestInit_ex(s->md, EVP_sha256(), NULL) == 1 && source_add_all(s, s->md) &&
-           digest_text(s->md, ret);
-}
-
-int source_prime(struct err *err)
-{
-    unsigned char sum[EVP_MAX_MD_SIZE];
-
-    return EVP_Digest("", 0, sum, NULL, EVP_sha256(), NULL) == 1 ? 0 : err_oom(err);
+    return sha256_begin(s->sum, NULL) == 0 && source_add_all(s, s->sum) &&
+           sha256_end(s->sum, ret, NULL) == 0;
 }
 
 /* ---- its bytes ---- */
 
 int source_begin(struct source *s, struct err *err)
 {
-    if (EVP_DigestInit_ex(s->md, EVP_sha256(), NULL) != 1)
-        return err_oom(err);
+    int r = sha256_begin(s->sum, err);
+
+    if (r < 0)
+        return r;
     s->pack = pack_close(s->pack);
     if (s->fd >= 0)
         close(take_fd(s->fd));
@@ -228,14 +207,16 @@ static ssize_t source_read_file(struct source *s, uint8_t *p, size_t n, struct e
 ssize_t source_read(struct source *s, void *p, size_t n, struct err *err)
 {
     ssize_t got = s->files ? pack_read(s->pack, p, n, err) : source_read_file(s, p, n, err);
+    int r;
 
     if (got <= 0)
         return got;
     s->left -= (uint64_t)got < s->left ? (uint64_t)got : s->left;
-    return EVP_DigestUpdate(s->md, p, (size_t)got) == 1 ? got : err_oom(err);
+    r = sha256_add(s->sum, p, (size_t)got, err);
+    return r < 0 ? r : got;
 }
 
-int source_end(struct source *s, char ret[HASH_TEXT], struct err *err)
+int source_end(struct source *s, char ret[SHA256_TEXT], struct err *err)
 {
     int r = 0;
 
@@ -248,5 +229,5 @@ int source_end(struct source *s, char ret[HASH_TEXT], struct err *err)
     s->pack = pack_close(s->pack);
     if (r < 0)
         return r;
-    return digest_text(s->md, ret) ? 0 : err_oom(err);
+    return sha256_end(s->sum, ret, err);
 }

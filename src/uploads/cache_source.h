@@ -23,15 +23,11 @@ bool source_packed(const struct source *s); /* the bytes are an archive of ours 
 
 /* What it is now, for struct hashes. False when that would not tell the next change from this one:
  * something was written within the last two seconds. Not while it is read. */
-bool source_key(struct source *s, char ret[HASH_TEXT]);
-
-/* To be called once on the main thread: what OpenSSL sets up when it is first used stays with the
- * thread that does so, and worker threads end too late to give it back. */
-int source_prime(struct err *err);
+bool source_key(struct source *s, char ret[SHA256_TEXT]);
 
 /* From the beginning. */
 int source_begin(struct source *s, struct err *err);
 /* The next bytes, hashed; as many as asked for unless it ends. 0 at the end. */
 ssize_t source_read(struct source *s, void *p, size_t n, struct err *err);
 /* After the end: the hash of all of it. -ESTALE when it has changed since source_new(). */
-int source_end(struct source *s, char ret[HASH_TEXT], struct err *err);
+int source_end(struct source *s, char ret[SHA256_TEXT], struct err *err);

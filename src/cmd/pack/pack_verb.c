@@ -10,7 +10,6 @@
 #include "pyenv/pack_file.h"
 #include "pyenv/pyenv.h"
 
-#include <openssl/evp.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -37,7 +36,7 @@ struct packing {
     struct strs notes;
     struct pack_file *file;
     char *path;
-    char hash[PACK_HASH_TEXT];
+    char hash[SHA256_TEXT];
     struct err *err;
 };
 
@@ -185,13 +184,13 @@ static int pack_source(void *arg)
 static int pack_run(struct cli *c, struct err *err)
 {
     struct packing p = { .cli = c, .args = c->args, .err = err };
-    unsigned char sum[EVP_MAX_MD_SIZE];
     int r;
 
     if (p.args->level < 1 || p.args->level > 9)
         return cli_bad(err, "option '--level': %u is not from 1 to 9", p.args->level);
-    /* What OpenSSL sets up when it is first used stays with the thread that does so. */
-    (void)EVP_Digest("", 0, sum, NULL, EVP_sha256(), NULL);
+    r = sha256_prime(err);
+    if (r < 0)
+        return r;
     r = loop_new(&p.loop, err);
     if (r == 0)
         r = loop_run(p.loop, pack_source, &p, true);

@@ -5,7 +5,6 @@
 #include "native/library_version.h"
 #include "native/model_library.h"
 
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,27 +48,6 @@ static int find_model(struct loop *l, const char *registry, const struct model_r
     return e;
 }
 
-static int hash_file(const char *path, char ret[65], struct err *err)
-{
-    EVP_MD_CTX *md = EVP_MD_CTX_new();
-    uint8_t bytes[64 * 1024], sum[32];
-    FILE *f = fopen(path, "rbe");
-    size_t n = 1;
-    bool good = md && f && EVP_DigestInit_ex(md, EVP_sha256(), NULL) == 1;
-
-    while (good && n > 0) {
-        n = fread(bytes, 1, sizeof(bytes), f);
-        good = EVP_DigestUpdate(md, bytes, n) == 1;
-    }
-    good = good && !ferror(f) && EVP_DigestFinal_ex(md, sum, NULL) == 1;
-    for (size_t i = 0; good && i < sizeof(sum); i++)
-        (void)snprintf(ret + 2 * i, 3, "%02x", sum[i]);
-    if (f)
-        (void)fclose(f);
-    EVP_MD_CTX_free(md);
-    return good ? 0 : err_sys(err, "read '%s'", path);
-}
-
 static int find_runtime(struct loop *l, const struct serve_find *how, struct serve_version *v,
                         struct err *err)
 {
@@ -84,7 +62,7 @@ static int find_runtime(struct loop *l, const struct serve_find *how, struct ser
     if (r < 0 || v->library[0] != '/')
         return r;
     v->number = library_version(library, v->library);
-    return hash_file(v->library, v->sha256, err);
+    return sha256_file(v->library, v->sha256, err);
 }
 
 int serve_version_find(struct loop *l, const struct serve_find *how, const struct model_ref *ref,

@@ -1,16 +1,17 @@
 /* serve_version.h - a version of the registry that is to be served: found, and everything that can
  * be wrong with it is looked at: its format, and the library that runs it. Fibers only. */
 #pragma once
+#include "base/sha256.h"
 #include "loop/loop.h"
 #include "model/models.h"
 
 struct serve_version {
     struct manifest m;
-    char *registry;  /* its path */
-    char *path;      /* of the version */
-    char *library;   /* or a handler's Python; NULL: the model is a program of its own */
-    char sha256[65]; /* of the library; "" where the loader finds it */
-    char *number;    /* the library's version; NULL: not known */
+    char *registry;           /* its path */
+    char *path;               /* of the version */
+    char *library;            /* or a handler's Python; NULL: the model is a program of its own */
+    char sha256[SHA256_TEXT]; /* of the library; "" where the loader finds it */
+    char *number;             /* the library's version; NULL: not known */
 };
 
 /* As the options say it; NULL: default. */

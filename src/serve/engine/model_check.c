@@ -3,28 +3,14 @@
 #include "serve/engine/model_check.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/sha256.h"
 #include "base/str.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define MANIFEST_MAX (32 * MIB) /* as large as one may be in a registry */
-#define PIECE MIB
-#define HASH 32 /* bytes of SHA-256 */
-#define HASH_TEXT (2 * HASH + 1)
-
-struct checking {
-    EVP_MD_CTX *md;
-    uint8_t *piece;
-};
-
-static void checking_done(struct checking *c)
-{
-    EVP_MD_CTX_free(c->md);
-    free(c->piece);
-}
 
 /* Every part of it is a name: "model/variables/variables.index". */
 static bool is_inside(const char *path)
@@ -42,34 +28,10 @@ static bool is_inside(const char *path)
     return true;
 }
 
-static int hash_fd(struct checking *c, int fd, const char *path, char text[HASH_TEXT],
-                   struct err *err)
-{
-    uint8_t hash[EVP_MAX_MD_SIZE];
-    ssize_t n;
-
-    if (EVP_DigestInit_ex(c->md, EVP_sha256(), NULL) != 1)
-        return err_set(err, -EIO, "SHA-256 is not there");
-    while ((n = read(fd, c->piece, PIECE)) != 0) {
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_sys(err, "read '%s'", path);
-        if (EVP_DigestUpdate(c->md, c->piece, (size_t)n) != 1)
-            return err_set(err, -EIO, "SHA-256 failed");
-    }
-    if (EVP_DigestFinal_ex(c->md, hash, NULL) != 1)
-        return err_set(err, -EIO, "SHA-256 failed");
-    for (size_t i = 0; i < HASH; i++)
-        (void)snprintf(text + 2 * i, 3, "%02x", hash[i]);
-    return 0;
-}
-
-static int check_bytes(struct checking *c, const char *path, int64_t size, const char *sha256,
-                       struct err *err)
+static int check_bytes(const char *path, int64_t size, const char *sha256, struct err *err)
 {
     AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    char text[HASH_TEXT];
+    char text[SHA256_TEXT];
     struct stat st;
     int r;
 
@@ -81,14 +43,14 @@ static int check_bytes(struct checking *c, const char *path, int64_t size, const
         return err_set(err, -EBADMSG,
                        "'%s' is damaged: it has %lld bytes, and %lld in the manifest", path,
                        (long long)st.st_size, (long long)size);
-    r = hash_fd(c, fd, path, text, err);
+    r = sha256_fd(fd, path, text, err);
     if (r == 0 && strcmp(text, sha256) != 0)
         r = err_set(err, -EBADMSG, "'%s' is damaged: its SHA-256 is not that of the manifest",
                     path);
     return r;
 }
 
-static int check_file(struct checking *c, const char *dir, const json_t *v, struct err *err)
+static int check_file(const char *dir, const json_t *v, struct err *err)
 {
     const char *path = json_string_value(json_object_get(v, "path"));
     const char *sha256 = json_string_value(json_object_get(v, "sha256"));
@@ -98,20 +60,19 @@ static int check_file(struct checking *c, const char *dir, const json_t *v, stru
     if (!path || !sha256 || size < 0 || !is_inside(path))
         return err_set(err, -EBADMSG, "the manifest in '%s' is damaged: its list of files", dir);
     full = path_join(dir, path);
-    return full ? check_bytes(c, full, size, sha256, err) : err_oom(err);
+    return full ? check_bytes(full, size, sha256, err) : err_oom(err);
 }
 
 static int check_files(const char *dir, const json_t *files, struct err *err)
 {
-    AUTO_DONE(checking_done) struct checking c = { EVP_MD_CTX_new(), malloc(PIECE) };
     const json_t *one;
     size_t i;
-    int r = c.md && c.piece ? 0 : err_oom(err);
+    int r = 0;
 
     json_array_foreach(files, i, one)
     {
         if (r == 0)
-            r = check_file(&c, dir, one, err);
+            r = check_file(dir, one, err);
     }
     if (r == -EBADMSG)
         err_hint(err, "copy it again (ydl model verify NAME:VERSION checks the registry's own)");
