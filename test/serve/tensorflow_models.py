@@ -207,7 +207,7 @@ def slow():
 
 def broken():
     """What cannot be loaded."""
-    for name in ("cut", "noise", "empty", "unfilled", "untagged"):
+    for name in ("cut", "noise", "empty", "unfilled", "untagged", "bare"):
         shutil.copytree(DIR / "dense", DIR / name)
     file = DIR / "dense" / "saved_model.pb"
     whole = file.read_bytes()
@@ -215,6 +215,9 @@ def broken():
     (DIR / "noise" / file.name).write_bytes(b"this is not a model\n" * 100)
     (DIR / "empty" / file.name).write_bytes(b"")
     next((DIR / "unfilled" / "variables").glob("*.data-*")).unlink()
+    shutil.rmtree(DIR / "bare" / "variables")
+    shutil.copytree(DIR / "types", DIR / "plain")  # which has none, and can do without
+    shutil.rmtree(DIR / "plain" / "variables")
     (DIR / "untagged" / file.name).write_bytes(whole.replace(b"serve", b"train", 1))
     save("nothing", {})
 

@@ -248,10 +248,17 @@ def test_what_the_model_itself_refuses_is_400_and_its_sentence(serve, saved):
     ("empty", "'saved_model.pb' is damaged"), ("unfilled", "TensorFlow cannot load it"),
     ("untagged", "TensorFlow cannot load it"), ("nothing", "it has no signature"),
     ("complex", "COMPLEX64, which cannot be served"),
+    ("bare", "variables/variables.index' is missing"),
 ])
 def test_a_model_that_cannot_be_served_is_refused_with_a_sentence(saved, library, name, text):
     said = refused(saved / name, "--lib", library)
     assert name in said and text in said
+
+
+def test_a_graph_without_variables_needs_no_files_of_them(serve, saved):
+    server = serve(saved / "plain")
+    x = {name: (name, [2, 2], data) for name, (data, _) in SAMPLES.items()}
+    assert ask_tensors(server, "plain", x) == {f"y_{name}": v for name, v in x.items()}
 
 
 def test_a_library_that_is_missing_is_answered_with_what_to_type(saved):

@@ -46,6 +46,8 @@ static int tf_open(const char *path, void **ret, const char **ret_version, struc
         { "TF_LoadSessionFromSavedModel", (void **)&a->load },
         { "TF_GraphOperationByName", (void **)&a->operation },
         { "TF_OperationNumOutputs", (void **)&a->operation_outputs },
+        { "TF_GraphNextOperation", (void **)&a->next_operation },
+        { "TF_OperationOpType", (void **)&a->operation_type },
         { "TF_SessionRun", (void **)&a->run },
         { "TF_CloseSession", (void **)&a->close_session },
         { "TF_DeleteSession", (void **)&a->delete_session },
@@ -121,6 +123,35 @@ static int tf_start(struct tf_model *m, const char *dir, const struct backend_lo
     }
     api->delete_options(options);
     return r;
+}
+
+static bool tf_has_variables(const struct tf_model *m)
+{
+    static const char *const types[] = { "VarHandleOp", "VariableV2", "Variable" };
+    const struct tf_api *api = &m->library->api;
+    size_t at = 0;
+    void *operation;
+
+    while ((operation = api->next_operation(m->graph, &at)))
+        for (size_t i = 0; i < COUNT_OF(types); i++)
+            if (str_eq(api->operation_type(operation), types[i]))
+                return true;
+    return false;
+}
+
+/* TensorFlow loads a model without its variables as if all was well, and fails at the first
+ * request that reads one. */
+static int tf_check_variables(const struct tf_model *m, const char *dir, struct err *err)
+{
+    AUTO_FREE char *index = path_join(dir, "variables/variables.index");
+
+    if (!index)
+        return err_oom(err);
+    if (access(index, F_OK) == 0 || !tf_has_variables(m))
+        return 0;
+    (void)err_set(err, -EINVAL, "its graph has variables, and '%s' is missing", index);
+    err_hint(err, "a SavedModel is a directory: copy variables/ too");
+    return -EINVAL;
 }
 
 /* ---- signatures ---- */
@@ -267,7 +298,9 @@ static int tf_read(struct tf_model *m, const struct backend_load *o, void *statu
     r = tf_start(m, dir, o, status, err);
     if (r < 0)
         return r;
-    r = tf_add_ways(m, facts.signatures, err);
+    r = tf_check_variables(m, dir, err);
+    if (r == 0)
+        r = tf_add_ways(m, facts.signatures, err);
     return r < 0 ? err_wrap(err, r, "'%s'", dir) : 0;
 }
 

@@ -39,6 +39,8 @@ struct tf_api {
                   const char *const *tags, int n_tags, void *graph, void *meta_graph, void *status);
     void *(*operation)(void *graph, const char *name);
     int (*operation_outputs)(void *operation);
+    void *(*next_operation)(void *graph, size_t *at); /* from 0 on; NULL: that was the last */
+    const char *(*operation_type)(void *operation);
     void (*run)(void *session, const void *run_options, const struct tf_output *in,
                 void *const *in_values, int n_in, const struct tf_output *out, void **out_values,
                 int n_out, const void *const *targets, int n_targets, void *run_metadata,
