@@ -30,13 +30,30 @@ def models(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def serve(library, models):  # pylint: disable=redefined-outer-name
-    """serve(MODEL, ARGS…): a server of DIR/MODEL.onnx or of a path. All are killed at the end."""
+    """serve(MODEL, ARGS…): a server of DIR/MODEL.onnx or of a path, with options of class Server. All
+    are killed at the end."""
     servers = []
 
-    def start(model, *args, ready=True) -> Server:
+    def start(model, *args, **options) -> Server:
         path = models / f"{model}.onnx" if isinstance(model, str) else model
-        servers.append(Server(library, *([path] if path else []), *args, ready=ready))
+        servers.append(Server(library, *([path] if path else []), *args, **options))
         return servers[-1]
     yield start
     for server in servers:
+        server.kill()
+
+
+@pytest.fixture(scope="module")
+def shared(library, models):  # pylint: disable=redefined-outer-name
+    """The same for tests that leave a server as it was: one for all of a file that ask for the same
+    model and arguments."""
+    servers = {}
+
+    def start(model, *args) -> Server:
+        if (model, args) not in servers or servers[model, args].process.poll() is not None:
+            path = models / f"{model}.onnx" if isinstance(model, str) else model
+            servers[model, args] = Server(library, path, *args)
+        return servers[model, args]
+    yield start
+    for server in servers.values():
         server.kill()

@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -19,20 +20,27 @@ BIN = Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin")
 
 
 class Server:
-    """`ydl-native serve ARGS` on a port of its own, ready unless told otherwise."""
+    """`ydl-native serve ARGS` on a port of its own, ready unless told otherwise. What it prints as
+    errors is read unless it is not `heard`; `files` are its soft and hard limit of open files."""
 
-    def __init__(self, library: Path, *args, ready: bool = True):
+    def __init__(self, library: Path, *args, ready: bool = True, heard: bool = True, files=None):
         self.process = subprocess.Popen(
             [BIN / "ydl-native", "serve", "--json", "--port", "0", "--lib", library,
              "--cpus", "1", *map(str, args)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
+            env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+            preexec_fn=files and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, files)))
         self.said, self.errors = [], []
         self._reader = threading.Thread(target=self._read_errors, daemon=True)
-        self._reader.start()
+        if heard:
+            self.hear()
         self.listening = self._event("listening")
         self.port = int(self.listening["url"].rsplit(":", 1)[1])
         self.ready = self._event("ready") if ready else None
+
+    def hear(self):
+        """Reads what it prints as errors from here on."""
+        self._reader.start()
 
     def _read_errors(self):
         for line in self.process.stderr:

@@ -33,11 +33,11 @@ WHO = """
 @pytest.fixture
 def handle(serve, tmp_path):
     """handle(CODE, ARGS…): a server of a model.py with that code, named m, with numpy."""
-    def start(code, *args, python=None, ready=True):
+    def start(code, *args, python=None, **options):
         (tmp_path / "m").mkdir(exist_ok=True)
         (tmp_path / "m" / "model.py").write_text(textwrap.dedent(code))
         return serve(tmp_path / "m", "--python", python or environment.directory(), *args,
-                     ready=ready)
+                     **options)
     return start
 
 
@@ -470,3 +470,23 @@ def test_workers_end_with_the_server(handle, signum):
     server.process.wait(60)
     for pid in pids:
         wait_for(lambda p=pid: gone(p))
+
+
+def test_output_that_nobody_reads_holds_no_worker_up(handle):
+    server = handle("""
+        import os
+        def load(dir):
+            pass
+        def predict(inputs):
+            for i in range(3000):
+                print("x" * 100)
+            return {"y": inputs["x"], "pid": inputs["x"] * 0 + os.getpid()}
+    """, heard=False)
+    for i in range(5):  # 300 KB each: a pipe holds 64
+        answer = server.post(PREDICT, {"inputs": {"x": i}})
+        assert answer.status == 200, answer.text
+    os.kill(answer.json["outputs"]["pid"], signal.SIGKILL)
+    wait_for(lambda: server.post(PREDICT, {"inputs": {"x": 1}}).status == 200)  # it is replaced
+    server.hear()
+    wait_for(lambda: any("lines of output were dropped" in line for line in server.errors))
+    assert server.errors[0] == "handler 0: " + "x" * 100 + "\n"

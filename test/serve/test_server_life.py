@@ -33,6 +33,8 @@ def test_it_is_ready_only_when_warm(serve, models, tmp_path):
     assert server.get("/v2/models/cat/ready").status in (400, 503)
     assert server.get("/v1/models/cat").json["model_version_status"][0]["state"] == "LOADING"
     assert server.post("/v2/models/cat/infer", rounds(1)).status == 503
+    early = server.post("/v1/models/cat:predict", {"inputs": {"n": [1]}})
+    assert early.status == 503 and early.headers["Retry-After"] == "1"
     assert server.metric("ydl_serve_ready") == 0
 
 

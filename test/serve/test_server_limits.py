@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import resource
 import select
 import socket
 import struct
@@ -11,6 +12,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+import pytest
 
 from serve_support import BIN, LONG, SLOW, ask, infer, rounds, start_asking, wait_for
 
@@ -158,3 +161,83 @@ def test_a_hundred_megabytes_are_refused_in_bounded_memory(serve):
         assert server.memory() < before + (150 << 20)
     wait_for(lambda: server.metric("ydl_serve_request_memory_bytes") == 0)
     assert server.post("/v2/models/small/infer", ROW).status == 200
+
+
+@pytest.mark.parametrize("head, rest", [
+    (b"Content-Length: 4|Transfer-Encoding: chunked", b"0\r\n\r\n"),
+    (b"Transfer-Encoding: chunked|Content-Length: 4", b"0\r\n\r\n"),
+    (b"Transfer-Encoding: xchunked", b"0\r\n\r\n"),
+    (b"Transfer-Encoding: chunked, identity", b"0\r\n\r\n"),
+    (b"Transfer-Encoding : chunked", b"0\r\n\r\n"),
+    (b"Transfer-Encoding:|\tchunked", b"0\r\n\r\n"),
+    (b"Content-Length: 4|Content-Length: 5", b"{}{}"), (b"Content-Length: +4", b"{}{}"),
+    (b"Content-Length: 4, 4", b"{}{}"), (b"Content-Length: 0x4", b"{}{}"),
+    (b"Content-Length: 18446744073709551617", b"{}{}"),
+    (b"Transfer-Encoding: chunked", b"-1\r\n{}\r\n0\r\n\r\n"),
+    (b"Transfer-Encoding: chunked", b"10000000000000000\r\n{}\r\n0\r\n\r\n"),
+    (b"Transfer-Encoding: chunked", b"4\r\n{}{}0\r\n\r\n"),
+    (b"Transfer-Encoding: chunked", b"4 \n{}{}\n0\n\n"),
+])
+def test_a_request_of_two_meanings_is_refused_and_nothing_behind_it_is_read(shared, head, rest):
+    server = shared("small")
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as s:
+        s.sendall(b"POST /v2/models/small/infer HTTP/1.1\r\nHost: t\r\n"
+                  + head.replace(b"|", b"\r\n") + b"\r\n\r\n" + rest
+                  + b"GET /smuggled HTTP/1.1\r\nHost: t\r\n\r\n")
+        answer = s.makefile("rb").read()
+    assert answer.startswith(b"HTTP/1.1 400 ") and answer.count(b"HTTP/1.1 ") == 1, answer
+    assert b"Connection: close" in answer
+
+
+def test_there_are_files_for_as_many_connections_as_it_may_have(serve):
+    server = serve("small", files=(64, 4096))
+    held = []
+    for _ in range(300):
+        held.append(socket.create_connection(("127.0.0.1", server.port), timeout=60))
+        held[-1].sendall(b"GET /v2/health/ready HTTP/1.1\r\nHost: t\r\n\r\n")
+        assert held[-1].recv(65536).startswith(b"HTTP/1.1 200 ")
+    assert server.metric("ydl_serve_connections") >= 300
+
+
+def test_more_connections_than_files_are_told_and_turned_away(serve):
+    server = serve("small", "--connections", "5000", files=(64, 300))
+    assert any("--connections 5000 needs" in line and "300 are allowed here" in line
+               for line in server.errors), server.errors
+    inside, refused = [], 0
+    for _ in range(400):
+        s = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+        s.sendall(b"GET /v2/health/ready HTTP/1.1\r\nHost: t\r\n\r\n")
+        answer = s.recv(65536)
+        refused += answer.startswith(b"HTTP/1.1 503 ")
+        inside += [s] if answer.startswith(b"HTTP/1.1 200 ") else []
+    assert len(inside) > 100 and len(inside) + refused == 400
+    cpu = busy(server)
+    for s in inside:  # who is inside is answered as before
+        s.sendall(b"GET /v2/health/ready HTTP/1.1\r\nHost: t\r\n\r\n")
+        assert s.recv(65536).startswith(b"HTTP/1.1 200 ")
+    assert busy(server) - cpu < 2
+
+
+def test_without_any_file_left_it_waits_without_spinning(serve):
+    server = serve("small")
+    inside = server.connect()
+    assert ask(inside, "GET", "/v2/health/ready").status == 200
+    limits = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+    used = len(os.listdir(f"/proc/{server.process.pid}/fd"))
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (used, limits[1]))
+    outside = [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(20)]
+    for s in outside:
+        s.sendall(b"GET /v2/health/live HTTP/1.1\r\nHost: t\r\n\r\n")
+    cpu, begun = busy(server), time.monotonic()
+    time.sleep(0.5)
+    assert busy(server) - cpu < 0.5 * (time.monotonic() - begun)
+    assert ask(inside, "GET", "/v2/health/ready").status == 200
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, limits)
+    for s in outside:  # who was not let in has waited, or was sent away
+        assert s.recv(65536)[:13] in (b"HTTP/1.1 200 ", b"HTTP/1.1 503 ", b"")
+
+
+def busy(server) -> float:
+    """Seconds of the processor that it has had."""
+    words = Path(f"/proc/{server.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")

@@ -8,6 +8,7 @@
 #include "serve/command/command_process.h"
 #include "serve/command/command_server.h"
 #include "serve/engine/server.h"
+#include "serve/line_out.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -295,6 +296,7 @@ static int native_serve_run(struct cli *c, struct err *err)
     if (r < 0)
         return r;
     native_serve_environment(s.o.cpus);
+    line_out_never_wait(STDERR_FILENO); /* nobody may read the log: requests do not wait for that */
     r = loop_new(&s.loop, err);
     if (r < 0)
         return r;

@@ -3,6 +3,7 @@
 #include "serve/engine/access_log.h"
 #include "base/str.h"
 #include "loop/loop.h"
+#include "serve/line_out.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,27 +15,12 @@
 
 #define TARGET_MAX 1024
 
-/* A pipe or a terminal is opened once more, so that writing to it never waits for us alone: the
- * description that came with the descriptor may be shared with others, who expect it to wait. */
-static int open_again(int fd)
-{
-    char path[32];
-
-    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    return open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-}
-
 static int open_stdout(struct access_log *l)
 {
     struct stat st;
-    int fd = -1;
 
-    if (fstat(STDOUT_FILENO, &st) < 0)
-        return -1;
-    l->socket = S_ISSOCK(st.st_mode);
-    if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
-        fd = open_again(STDOUT_FILENO);
-    return fd >= 0 ? fd : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    l->socket = fstat(STDOUT_FILENO, &st) == 0 && S_ISSOCK(st.st_mode);
+    return line_out_again(STDOUT_FILENO);
 }
 
 int access_log_open(struct access_log *l, const char *path, struct err *err)

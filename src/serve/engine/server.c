@@ -4,6 +4,7 @@
 #include "loop/fiber.h"
 #include "loop/listen.h"
 #include "loop/work.h"
+#include "serve/engine/descriptors.h"
 #include "serve/engine/server_private.h"
 
 #include <sched.h>
@@ -13,9 +14,16 @@
 #include <uv.h>
 
 #define STACK_MIN ((rlim_t)8 * MIB)
-#define LAST_MS 250 /* in which a connection may still ask a last request */
+#define WORKER_FILES 10 /* more than a worker needs while it is started */
+#define LAST_MS 250     /* in which a connection may still ask a last request */
 
 /* ---- listening ---- */
+
+/* Besides connections: sockets, pipes and memory of workers. */
+static size_t server_files(const struct server *s)
+{
+    return s->source.ops && s->source.ops->workers ? (size_t)server_runs(s) * WORKER_FILES : 0;
+}
 
 static int server_listen(struct server *s, struct err *err)
 {
@@ -36,7 +44,8 @@ static int server_listen(struct server *s, struct err *err)
                    o->host, port);
     /* The body's limit is the handler's, which answers as the protocol wants it. */
     h.limits = (struct http_limits){ .body_max = UINT64_MAX - 1,
-                                     .connections_max = o->connections_max,
+                                     .connections_max =
+                                         descriptors_room(o->connections_max, 1, server_files(s)),
                                      .header_ms = o->header_ms,
                                      .body_ms = o->body_ms,
                                      .idle_ms = o->idle_ms };

@@ -182,7 +182,8 @@ static void keeper_on_end(struct worker_pool *p, struct worker *w, int status)
 
 /* ---- all of them ---- */
 
-enum { SEEN_END, SEEN_OUTPUT, SEEN_MESSAGE, SEEN_ };
+enum { SEEN_END, SEEN_OUTPUT, SEEN_MESSAGE, SEEN_ }; /* of each worker */
+enum { SEEN_WAKE, SEEN_ROOM, SEEN_FIRST };           /* before them */
 
 static enum worker_state keeper_state(struct worker_pool *p, const struct worker *w)
 {
@@ -265,15 +266,19 @@ static void keeper_wait(struct worker_pool *p, struct pollfd *f, int ms)
 {
     uint64_t n;
 
-    f[0] = (struct pollfd){ .fd = p->wake, .events = POLLIN };
+    f[SEEN_WAKE] = (struct pollfd){ .fd = p->wake, .events = POLLIN };
+    f[SEEN_ROOM] =
+        (struct pollfd){ .fd = line_out_waits(&p->out) ? p->out.fd : -1, .events = POLLOUT };
     for (unsigned i = 0; i < p->n; i++)
-        keeper_watch(p, &p->v[i], f + 1 + i * SEEN_);
-    if (poll(f, 1 + p->n * SEEN_, ms) <= 0)
+        keeper_watch(p, &p->v[i], f + SEEN_FIRST + i * SEEN_);
+    if (poll(f, SEEN_FIRST + p->n * SEEN_, ms) <= 0)
         return;
-    if (f[0].revents)
+    if (f[SEEN_WAKE].revents)
         (void)!read(p->wake, &n, sizeof(n));
+    if (f[SEEN_ROOM].revents)
+        line_out_go(&p->out);
     for (unsigned i = 0; i < p->n; i++)
-        keeper_see(p, &p->v[i], f + 1 + i * SEEN_);
+        keeper_see(p, &p->v[i], f + SEEN_FIRST + i * SEEN_);
 }
 
 /* A worker whose socket closes ends by itself. */
@@ -306,7 +311,7 @@ static void keeper_end_all(struct worker_pool *p, struct pollfd *f)
 void *worker_keep(void *pool)
 {
     struct worker_pool *p = pool;
-    struct pollfd *f = calloc(1 + (size_t)p->n * SEEN_, sizeof(*f));
+    struct pollfd *f = calloc(SEEN_FIRST + (size_t)p->n * SEEN_, sizeof(*f));
     struct err err = ERR_INIT;
 
     if (!f) {

@@ -1,7 +1,6 @@
 /* worker_output.c - what workers print, line by line on our standard error, with the worker's
  * number before it. The last line that has anything in it is kept: of a program that fails it says
  * why. */
-#include "base/path.h"
 #include "base/str.h"
 #include "serve/worker/worker_pool_private.h"
 
@@ -22,7 +21,7 @@ static void output_line(struct worker_pool *p, struct worker *w)
         (void)str_clean(clean, sizeof(clean), text);
         n = snprintf(line, sizeof(line), "handler %u: %s\n", w->index, clean);
         if (n > 0)
-            (void)path_write_fd(2, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
+            line_out_add(&p->out, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
         if (!isspace((unsigned char)*clean)) {
             pthread_mutex_lock(&p->lock);
             (void)snprintf(w->last_line, sizeof(w->last_line), "%.*s", WORKER_LINE - 1, clean);

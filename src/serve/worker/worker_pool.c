@@ -276,6 +276,7 @@ static int fill_pool(struct worker_pool *p, const struct worker_pool_options *o,
 
     p->o = *o;
     p->program = -1;
+    line_out_open(&p->out, STDERR_FILENO);
     pthread_mutex_init(&p->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -330,6 +331,7 @@ struct worker_pool *worker_pool_free(struct worker_pool *p)
     }
     for (unsigned i = 0; i < p->n; i++)
         buf_done(&p->v[i].line);
+    line_out_done(&p->out);
     if (p->program >= 0)
         close(p->program);
     if (p->wake >= 0)

@@ -6,7 +6,8 @@
  *
  * A thread of its own, the keeper, starts workers, reads what they print, and replaces those that
  * end. A run takes an idle worker and waits for its answer; when that worker ends, only this run
- * fails. What workers print goes to standard error, line by line. */
+ * fails. What workers print goes to standard error, line by line, and
+ * waits for nobody to read it. */
 #pragma once
 #include "base/auto.h"
 #include "serve/tensor.h"

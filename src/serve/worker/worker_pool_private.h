@@ -1,6 +1,7 @@
 /* worker_pool_private.h - what the files of the pool share. */
 #pragma once
 #include "base/buf.h"
+#include "serve/line_out.h"
 #include "serve/worker/worker_message.h"
 #include "serve/worker/worker_pool.h"
 #include "serve/worker/worker_process.h"
@@ -49,6 +50,7 @@ struct worker_pool {
     bool loaded;            /* likewise: all were ready once */
     struct err failed;      /* likewise: why one could not be loaded; code 0: none yet */
     int64_t none_ms;        /* likewise: since when no worker was there to run; 0 */
+    struct line_out out;    /* the keeper's: what workers print */
     struct worker *v;
     unsigned n;
 };
