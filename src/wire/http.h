@@ -123,6 +123,7 @@ struct http_request {
      */
     ssize_t (*next)(void *user, void *p, size_t n, struct err *err);
     void *user;
+    int64_t answer_ms; /* for the answer's head when all was sent; 0: until the deadline alone */
 };
 /* Sends a request with an optional body and reads the answer's head. The unread rest of the last
  * answer is read and dropped first. */

@@ -161,10 +161,12 @@ int http_ask(struct http_client *c, const struct http_request *q, int64_t deadli
 
     if (r < 0)
         return r;
-    if (c->over)
+    if (c->over || http_conn_pending(&c->conn)) /* an answer to nothing would be the next one's */
         return err_set(err, -EPIPE, "this connection can be asked nothing more");
     c->over = true; /* until the answer says otherwise */
     r = send_request(c, q, deadline, err);
+    if (q->answer_ms > 0 && loop_in(c->conn.loop, q->answer_ms) < deadline)
+        deadline = loop_in(c->conn.loop, q->answer_ms);
     if (r == 0)
         r = http_read_head(c, strcmp(q->method, "HEAD") == 0, deadline, err);
     if (r < 0)

@@ -10,9 +10,10 @@ import json
 import os
 import sys
 import threading
+import urllib.parse
 
 released = threading.Event()
-seen = {"gone": 0, "held": 0}
+seen = {"gone": 0, "held": 0, "once": 0}
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -107,6 +108,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(b"x" * 100)
             self.close_connection = True
+        elif path.startswith("/raw/"):
+            self.wfile.write(urllib.parse.unquote(path[5:]).replace("|", "\r\n").encode())
+            self.close_connection = "204" not in path
+        elif path.startswith("/headers/"):
+            n = int(path[9:])
+            self.reply(b"", headers=[(f"X-Mine-{i}", "x" * 900) for i in range(n // 900 + 1)])
+        elif path == "/once":
+            seen["once"] += 1
+            self.close_connection = True
+        elif path == "/print":
+            for _ in range(10000):
+                print("y" * 100)
+            sys.stdout.flush()
+            self.reply(b"")
         elif path == "/die":
             os._exit(3)
         else:

@@ -3,11 +3,13 @@ back as it is sent, and a program that dies, hangs or is slow."""
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,14 +23,14 @@ HERE = Path(__file__).resolve().parent
 @pytest.fixture
 def command(serve, tmp_path):
     """command(ARGS…): a server of the program command_model.py."""
-    def start(*args, health="/health", ready=True, words=()):
+    def start(*args, health="/health", words=(), **options):
         model = tmp_path / "chat"
         model.mkdir(exist_ok=True)
         shutil.copy(HERE / "command_model.py", model)
         (model / "command.json").write_text(json.dumps({
             "command": ["/usr/bin/python3", "{dir}/command_model.py", "{port}", *words],
             **({"health": health} if health else {})}))
-        return serve(model, *args, ready=ready)
+        return serve(model, *args, **options)
     return start
 
 
@@ -188,7 +190,7 @@ def test_a_killed_program_is_restarted(command, tmp_path):
     assert lost.status == 502 and "the model's program does not answer" in lost.read().decode()
     wait_for(lambda: server.get("/v2/health/ready").status == 503)
     down = server.get("/echo")
-    assert down.status == 502
+    assert down.status == 503 and down.headers["Retry-After"] == "1"
     assert "it was killed by signal 9" in down.json["error"] or "is starting" in down.json["error"]
     assert server.get("/v2/health/live").status == 200
     (tmp_path / "chat" / "not-ready").unlink()
@@ -231,8 +233,8 @@ def run(model, *args):
 
 
 @pytest.mark.parametrize("words, says", [
-    (["/usr/bin/python3", "-c", "import sys; sys.exit(7)", "{port}"],
-     "'/usr/bin/python3' is not running: it ended with exit status 7"),
+    (["/usr/bin/python3", "-c", "import sys; sys.stderr.write('no weights\\n'); sys.exit(7)", "{port}"],
+     "'/usr/bin/python3' is not running: it ended with exit status 7: no weights"),
     (["./nothing", "{port}"], "start './nothing'"),
     (["/bin/true"], "no word of 'command' contains {port}"),
 ])
@@ -241,6 +243,97 @@ def test_a_program_that_cannot_start_ends_the_server(tmp_path, words, says):
     done = run(tmp_path)
     assert done.returncode == 1
     assert says in done.stderr
+
+
+ELSEWHERE = """
+import http.server, sys
+server = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+print("mine is", server.server_port, flush=True)
+server.serve_forever()
+"""
+
+
+def test_a_program_on_another_port_is_told_so(tmp_path):
+    (tmp_path / "command.json").write_text(json.dumps(
+        {"command": ["/usr/bin/python3", "-c", ELSEWHERE, "{port}"]}))
+    done = run(tmp_path, "--load-timeout", "1s")
+    assert done.returncode == 1
+    port = re.search(r"^mine is (\d+)$", done.stderr, re.M)[1]
+    assert re.search(r"was not ready within 1 s \(--load-timeout\): nothing listens on "
+                     rf"127.0.0.1:\d+, which is {{port}}; it listens on {port}\n", done.stderr)
+
+
+def test_a_health_path_that_says_no_is_told(command, tmp_path):
+    (tmp_path / "chat").mkdir()
+    (tmp_path / "chat" / "not-ready").touch()
+    server = command("--load-timeout", "1s", ready=False)
+    assert server.get("/v2/health/live").status == 200
+    assert server.get("/v2/health/ready").status == 503
+    early = server.post("/echo", b"")
+    assert early.status == 503 and "it is starting" in early.json["error"]
+    assert server.process.wait(60) == 1
+    assert "GET /health was answered with 503" in server.complaints()
+
+
+@pytest.mark.parametrize("path", [
+    "/raw/HTTP/1.1 200 OK|Content-Length: 2|Transfer-Encoding: chunked||2|ok|0||",
+    "/raw/HTTP/1.1 200 OK|Content-Length: 2|Content-Length: 3||ok",
+    "/raw/HTTP/1.1 200 OK|X-Mine: 1|no colon||",
+    "/raw/HTTP/1.1 200 OK|X-Mine: 1|Content-Length: 5||ok",
+    "/raw/HTTP/1.1 99 No||", "/raw/HTTP/1.1 101 Upgrade|Upgrade: x||", "/raw/hello|", "/headers/13000"])
+def test_a_broken_answer_is_502_and_a_sentence(command, path):
+    server = command()
+    for method in ("GET", "POST"):
+        answer = server.ask(method, path.replace(" ", "%20"))
+        assert answer.status == 502, answer.text
+        assert "the model's program gave a broken answer: " in answer.json["error"]
+        assert answer.headers["X-Mine"] is None  # nothing of the answer that failed
+    assert server.get("/teapot").status == 418
+    assert server.get("/headers/8000").headers["X-Mine-8"]
+
+
+def test_an_answer_that_nobody_asked_for_is_nobody_s(command):
+    server = command()
+    connection = server.connect()
+    for _ in range(3):  # which the program sends right behind the answer to the one before
+        connection.request("GET", "/raw/HTTP/1.1%20204%20No||HTTP/1.1%20200%20OK|Content-Length:%202||no")
+        first = connection.getresponse()
+        assert (first.status, first.read()) == (204, b"")
+        connection.request("GET", "/teapot")
+        second = connection.getresponse()
+        assert (second.status, second.read()) == (418, b"short and stout")
+
+
+def test_a_request_that_computes_is_never_sent_twice(command):
+    server = command()
+    assert server.get("/teapot").status == 418  # a connection that stays
+    before = server.get("/seen").json["once"]
+    for _ in range(3):
+        assert server.ask("POST", "/once").status == 502
+        assert server.get("/teapot").status == 418
+    assert server.get("/seen").json["once"] == before + 3
+
+
+def test_a_slow_client_does_not_use_up_the_program_s_time(command):
+    server = command("--deadline", "500ms")
+    connection = server.connect()
+    connection.putrequest("POST", "/echo")
+    connection.putheader("Content-Length", "4")
+    connection.endheaders()
+    for piece in (b"a", b"b", b"c", b"d"):  # longer than the deadline in all
+        time.sleep(0.2)
+        connection.send(piece)
+    answer = connection.getresponse()
+    assert answer.status == 200, answer.read()
+    assert json.loads(answer.read())["body"] == "abcd"
+
+
+def test_output_that_nobody_reads_holds_the_program_up_never(command):
+    server = command(heard=False)
+    for _ in range(3):
+        assert server.get("/print").status == 200  # 1 MB
+    server.hear()
+    wait_for(lambda: any("lines of output were dropped" in line for line in server.errors))
 
 
 def test_its_version_is_ready_and_no_other(command):

@@ -4,9 +4,13 @@
 #include "base/log.h"
 #include "loop/listen.h"
 #include "loop/proc.h"
+#include "serve/command/command_output.h"
+#include "serve/command/command_ports.h"
 #include "wire/http.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -22,16 +26,20 @@
 struct command_process {
     struct command_process_options o;
     struct proc *proc;
+    struct command_output *output; /* of this process */
+    struct line_out out;
     struct fiber *keeper;
     struct cond changed;
     unsigned port, life, failures;
-    bool ready, stopping;
+    int64_t ready_ms; /* since when; 0: it is not */
+    bool stopping;
     char trouble[128];
+    char last_look[256]; /* why it was not ready then */
 };
 
 bool command_process_ready(const struct command_process *p)
 {
-    return p->ready;
+    return p && p->ready_ms > 0;
 }
 
 unsigned command_process_port(const struct command_process *p)
@@ -46,7 +54,7 @@ unsigned command_process_life(const struct command_process *p)
 
 const char *command_process_trouble(const struct command_process *p)
 {
-    return p->trouble;
+    return p ? p->trouble : "it is starting";
 }
 
 /* ---- starting ---- */
@@ -86,24 +94,42 @@ static int make_words(const struct command_process *p, struct strs *ret)
     return r == 0 ? command_spec_words(p->o.spec, p->port, ret) : r;
 }
 
-/* What it prints is our log's: standard output may have lines for whoever started us. */
-static int process_start(struct command_process *p, struct err *err)
+/* With `output` as its standard output and error. */
+static int process_spawn(struct command_process *p, int output, struct err *err)
 {
     AUTO_STRS words = { 0 }, env = { 0 };
-    int r = choose_port(&p->port, err);
 
-    if (r < 0)
-        return r;
     if (make_words(p, &words) < 0 || make_environment(p, &env) < 0)
         return err_oom(err);
     const struct proc_spec spec = { .program = "/proc/self/exe",
                                     .argv = words.v,
                                     .envp = env.v,
                                     .cwd = p->o.spec->dir,
-                                    .fds = { -1, 2, 2 } };
+                                    .fds = { -1, output, output } };
 
     p->life++;
     return proc_start(p->o.loop, &spec, &p->proc, err);
+}
+
+/* What it prints is our log's: standard output may have lines for whoever started us. */
+static int process_start(struct command_process *p, struct err *err)
+{
+    int ends[2] = { -1, -1 };
+    int r = choose_port(&p->port, err);
+
+    if (r < 0)
+        return r;
+    if (pipe2(ends, O_CLOEXEC) < 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
+        r = err_sys(err, "make a pipe");
+    if (r == 0)
+        r = process_spawn(p, ends[1], err);
+    if (ends[1] >= 0)
+        close(ends[1]);
+    if (r == 0)
+        r = command_output_start(p->o.loop, &ends[0], &p->out, &p->output, err);
+    if (ends[0] >= 0)
+        close(ends[0]);
+    return r;
 }
 
 int command_become(pid_t parent, char **argv, struct err *err)
@@ -118,36 +144,70 @@ int command_become(pid_t parent, char **argv, struct err *err)
 
 /* ---- is it ready? ---- */
 
-static bool is_healthy(const struct command_process *p)
+/* It is no use without the reason, which is kept. */
+static bool not_healthy(struct command_process *p, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static bool not_healthy(struct command_process *p, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(p->last_look, sizeof(p->last_look), fmt, args);
+    va_end(args);
+    return false;
+}
+
+static bool is_healthy(struct command_process *p)
 {
     int64_t deadline = loop_in(p->o.loop, ASK_MS);
     AUTO(http_client) struct http_client *c = NULL;
     const struct http_request q = { .method = "GET", .target = p->o.spec->health };
     struct stream *stream = NULL;
     struct http_answer a = { 0 };
+    struct err err = ERR_INIT;
     struct sock *s = NULL;
 
     if (sock_connect(p->o.loop, "127.0.0.1", (int)p->port, deadline, &s, NULL) < 0)
-        return false;
+        return not_healthy(p, "nothing listens on 127.0.0.1:%u, which is {port}", p->port);
     if (!q.target) {
         sock_close(s);
         return true;
     }
-    return stream_plain(s, &stream, NULL) == 0 &&
-           http_client_new(p->o.loop, stream, "127.0.0.1", NULL, &c, NULL) == 0 &&
-           http_ask(c, &q, deadline, &a, NULL) == 0 && a.status == 200;
+    if (stream_plain(s, &stream, &err) < 0 ||
+        http_client_new(p->o.loop, stream, "127.0.0.1", NULL, &c, &err) < 0 ||
+        http_ask(c, &q, deadline, &a, &err) < 0)
+        return not_healthy(p, "GET %s: %s", q.target, err.text);
+    return a.status == 200 || not_healthy(p, "GET %s was answered with %d", q.target, a.status);
 }
 
+/* For the log and whoever started us; clients are told without its own words. */
 static int tell_end(struct command_process *p, int status, struct err *err)
 {
+    const char *last;
+
     if (WIFSIGNALED(status))
         (void)snprintf(p->trouble, sizeof(p->trouble), "it was killed by signal %d",
                        WTERMSIG(status));
     else
         (void)snprintf(p->trouble, sizeof(p->trouble), "it ended with exit status %d",
                        WEXITSTATUS(status));
-    return err_set(err, -ECHILD, "the model's program '%s' is not running: %s",
-                   p->o.spec->words.v[0], p->trouble);
+    command_output_look(p->output);
+    last = command_output_last(p->output);
+    return err_set(err, -ECHILD, "the model's program '%s' is not running: %s%s%s",
+                   p->o.spec->words.v[0], p->trouble, *last ? ": " : "", last);
+}
+
+static int tell_late(struct command_process *p, struct err *err)
+{
+    char ports[64];
+    unsigned n = command_ports(proc_pid(p->proc), ports, sizeof(ports));
+
+    (void)snprintf(p->trouble, sizeof(p->trouble), "it did not become ready");
+    return err_set(err, -ETIMEDOUT,
+                   "the model's program '%s' was not ready within %.6g s (--load-timeout): %s%s%s",
+                   p->o.spec->words.v[0], (double)p->o.load_ms / 1000, p->last_look,
+                   n > 0 ? "; it listens on " : "", ports);
 }
 
 static int await_ready(struct command_process *p, struct err *err)
@@ -160,8 +220,7 @@ static int await_ready(struct command_process *p, struct err *err)
         if (fiber_cancelled(p->o.loop))
             return err_set(err, -ECANCELED, "interrupted");
         if (loop_now(p->o.loop) >= deadline)
-            return err_set(err, -ETIMEDOUT, "the model's program '%s' was not ready within %lld s",
-                           p->o.spec->words.v[0], (long long)p->o.load_ms / 1000);
+            return tell_late(p, err);
         r = proc_wait(p->proc, loop_in(p->o.loop, pause), &status);
         if (r == 0)
             return tell_end(p, status, err);
@@ -169,7 +228,7 @@ static int await_ready(struct command_process *p, struct err *err)
             return err_set(err, r, "interrupted");
         pause = pause * 2 < LOOK_MAX_MS ? pause * 2 : LOOK_MAX_MS;
     }
-    p->ready = true;
+    p->ready_ms = loop_now(p->o.loop);
     p->trouble[0] = '\0';
     return 0;
 }
@@ -182,11 +241,12 @@ static void process_end(struct command_process *p)
     struct proc *proc = take(p->proc);
     int status;
 
-    p->ready = false;
+    p->ready_ms = 0;
     if (!proc)
         return;
     (void)proc_end(proc, p->o.grace_ms, &status);
     proc_free(proc);
+    p->output = command_output_stop(p->output);
 }
 
 static int64_t next_delay(struct command_process *p, int64_t lived)
@@ -198,24 +258,25 @@ static int64_t next_delay(struct command_process *p, int64_t lived)
     return ms < DELAY_MAX_MS ? ms : DELAY_MAX_MS;
 }
 
-/* One more life of it; how long it was. */
+/* One more life of it; for how long it was ready. */
 static int64_t live_once(struct command_process *p)
 {
-    int64_t began = loop_now(p->o.loop);
     struct err err = ERR_INIT;
+    int64_t lived;
     int status = 0;
     int r = p->proc ? 0 : process_start(p, &err);
 
-    if (r == 0 && !p->ready)
+    if (r == 0 && p->ready_ms == 0)
         r = await_ready(p, &err);
     if (r == 0 && proc_wait(p->proc, LOOP_NEVER, &status) == 0)
         (void)tell_end(p, status, &err);
-    p->ready = false;
+    lived = p->ready_ms > 0 ? loop_now(p->o.loop) - p->ready_ms : 0;
+    p->ready_ms = 0;
     if (err.code && err.code != -ECANCELED && !p->stopping)
         log_warn(LOG_MAIN, "%s", err.text);
     if (!p->stopping)
         process_end(p);
-    return loop_now(p->o.loop) - began;
+    return lived;
 }
 
 static void keep(void *arg)
@@ -241,6 +302,7 @@ int command_process_start(const struct command_process_options *o, struct comman
     if (!p)
         return err_oom(err);
     p->o = *o;
+    line_out_open(&p->out, STDERR_FILENO);
     r = process_start(p, err);
     if (r == 0)
         r = await_ready(p, err);
@@ -269,6 +331,8 @@ struct command_process *command_process_stop(struct command_process *p)
     while (p->keeper)
         (void)cond_wait(p->o.loop, &p->changed, LOOP_NEVER);
     p->proc = proc_free(p->proc);
+    p->output = command_output_stop(p->output);
+    line_out_done(&p->out);
     fiber_shield(p->o.loop, false);
     free(p);
     return NULL;

@@ -20,11 +20,11 @@ struct command_process_options {
  * on it is kept alive. *ret is the caller's: command_process_stop(). */
 int command_process_start(const struct command_process_options *o, struct command_process **ret,
                           struct err *err);
-bool command_process_ready(const struct command_process *p);
+bool command_process_ready(const struct command_process *p); /* NULL: not yet */
 unsigned command_process_port(const struct command_process *p);
 /* Counts its processes: connections to an earlier one are no use. */
 unsigned command_process_life(const struct command_process *p);
-/* Why it is not ready. */
+/* Why it is not ready. NULL: it is being started. */
 const char *command_process_trouble(const struct command_process *p);
 /* Ends it. Waits. NULL is fine; always NULL. */
 struct command_process *command_process_stop(struct command_process *p);

@@ -8,6 +8,7 @@
  */
 #include "serve/command/command_proxy.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "serve/command/upstream.h"
 
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #define PIECE (16 * KIB)
 #define WHOLE_MAX (64 * KIB)   /* an answer of a length up to this is sent in one piece */
 #define HEADERS_MAX (24 * KIB) /* that are passed on */
+#define ANSWER_MAX (12 * KIB)  /* headers of an answer that are passed on: less than we may send */
 #define CHUNKED_MAX (16 * MIB) /* a body that does not tell its length */
 
 struct pass {
@@ -143,13 +145,19 @@ static int collect_headers(struct pass *x, struct err *err)
     return r < 0 ? err_oom(err) : 0;
 }
 
+/* Looked at as a whole first: an answer that fails has none of them. */
 static int pass_headers(struct pass *x, struct err *err)
 {
     const struct http_client *from = x->up->client;
     const char *connection = http_answer_header(from, "Connection");
     struct http_header h;
+    size_t size = 0;
     int r = 0;
 
+    for (size_t i = 0; http_answer_header_at(from, i, &h); i++)
+        size += strlen(h.name) + strlen(h.value) + 4;
+    if (size > ANSWER_MAX)
+        return err_set(err, -EPROTO, "its headers have more than %zu bytes", ANSWER_MAX);
     for (size_t i = 0; r == 0 && http_answer_header_at(from, i, &h); i++)
         if (!is_own(h.name, connection))
             r = http_reply_header(x->call, h.name, h.value, err);
@@ -189,16 +197,26 @@ static int collect_body(struct pass *x, struct err *err)
     return r;
 }
 
+/* A connection that was idle may end as we ask. Whether the program has seen the request is not
+ * known then, and only such a one may be sent again: what generates or counts has a new connection.
+ */
+static bool can_be_repeated(const char *method)
+{
+    return str_eq(method, "GET") || str_eq(method, "HEAD") || str_eq(method, "OPTIONS");
+}
+
 static int ask_program(struct pass *x, struct http_answer *ret, struct err *err)
 {
     struct command_proxy *p = x->proxy;
     int64_t deadline = loop_in(p->loop, p->wait_ms);
     uint64_t size = http_body_size(x->call);
     bool streams = size != 0 && size != UINT64_MAX;
+    bool fresh = streams || !can_be_repeated(http_method(x->call));
     struct http_request q = { .method = http_method(x->call),
                               .target = http_raw(x->call),
                               .type = http_header(x->call, "Content-Type"),
                               .headers = (const char *)x->headers.data,
+                              .answer_ms = p->wait_ms,
                               .user = x };
     int r;
 
@@ -207,19 +225,18 @@ static int ask_program(struct pass *x, struct http_answer *ret, struct err *err)
     if (streams) {
         q.next = next_piece;
         q.size = size;
-        deadline = LOOP_NEVER; /* as long as the client sends; each piece has a time of its own */
     } else if (x->body.len > 0) {
         q.body = x->body.data;
         q.size = x->body.len;
     }
-    r = upstream_get(p, loop_in(p->loop, p->wait_ms), streams, &x->up, err);
+    r = upstream_get(p, deadline, fresh, &x->up, err);
     if (r < 0)
         return r;
     watch_start(x);
-    if (streams)
-        deadline = loop_in(p->loop, p->wait_ms + (int64_t)(size / KIB)); /* 1 MB a second */
-    r = http_ask(x->up->client, &q, deadline, ret, err);
-    /* One that was idle may have been closed meanwhile: nothing has been done then. */
+    /* As long as the client sends: what it may take is what its pieces may, and the program's time
+     * begins when it has them all. */
+    r = http_ask(x->up->client, &q, streams ? LOOP_NEVER : deadline, ret, err);
+    /* One that was idle may have been closed meanwhile. */
     if (r < 0 && x->up->used && !x->gone && (r == -ECONNRESET || r == -EPIPE)) {
         watch_stop(x);
         x->up = upstream_free(x->up);
@@ -255,7 +272,11 @@ static int pass_whole(struct pass *x, const struct http_answer *a, const char *t
         n = http_read(x->up->client, body + at, 1, deadline, err);
     if (n < 0)
         return (int)n;
+    n = pass_headers(x, err);
+    if (n < 0)
+        return (int)n;
     x->told->out = at;
+    x->told->status = a->status;
     x->begun = true;
     return http_reply(x->call, a->status, type, body, a->length, err);
 }
@@ -265,10 +286,13 @@ static int pass_pieces(struct pass *x, const struct http_answer *a, const char *
 {
     AUTO_FREE char *piece = malloc(PIECE);
     ssize_t n = 1;
-    int r;
+    int r = pass_headers(x, err);
 
+    if (r < 0)
+        return r;
     if (!piece)
         return err_oom(err);
+    x->told->status = a->status;
     x->begun = true;
     r = http_reply_begin(x->call, a->status, type, err);
     while (r == 0 && n > 0) {
@@ -286,11 +310,7 @@ static int pass_pieces(struct pass *x, const struct http_answer *a, const char *
 static int pass_answer(struct pass *x, const struct http_answer *a, struct err *err)
 {
     const char *type = http_answer_header(x->up->client, "Content-Type");
-    int r = pass_headers(x, err);
 
-    x->told->status = a->status;
-    if (r < 0)
-        return r;
     return a->length <= WHOLE_MAX ? pass_whole(x, a, type, err) : pass_pieces(x, a, type, err);
 }
 
@@ -322,10 +342,17 @@ static int tell_failure(struct pass *x, int r, const struct err *why, struct err
         return fail(x, 400, why->text, err);
     if (r == -ETIMEDOUT)
         return fail(x, 504, "the model's program did not answer in time", err);
-    (void)snprintf(text, sizeof(text), "the model's program does not answer: %s",
-                   command_process_ready(x->proxy->process)
-                       ? why->text
-                       : command_process_trouble(x->proxy->process));
+    if (r == -EHOSTDOWN) /* it was not asked */
+        return fail(x, 503, why->text, err);
+    if (!command_process_ready(x->proxy->process)) /* it ended meanwhile */
+        (void)snprintf(text, sizeof(text), "the model's program does not answer: %s",
+                       command_process_trouble(x->proxy->process));
+    else
+        (void)snprintf(text, sizeof(text), "%s: %s",
+                       r == -EBADMSG || r == -EPROTO || r == -ENODATA
+                           ? "the model's program gave a broken answer"
+                           : "the model's program does not answer",
+                       why->text);
     return fail(x, 502, text, err);
 }
 
@@ -339,7 +366,8 @@ static int pass_through(struct pass *x, struct err *err)
         return err_set(err, -E2BIG, "The request has more than %llu bytes, the limit here",
                        (unsigned long long)x->proxy->body_max);
     if (!command_process_ready(x->proxy->process))
-        return err_set(err, -ECONNREFUSED, "it is not running");
+        return err_set(err, -EHOSTDOWN, "the model's program is not ready: %s",
+                       command_process_trouble(x->proxy->process));
     r = collect_headers(x, err);
     if (r == 0 && size == UINT64_MAX)
         r = collect_body(x, err);

@@ -28,8 +28,9 @@ struct command_passed {
     uint64_t in, out; /* bytes of the bodies */
 };
 
-/* Passes the call on and answers it, also when the program fails: then with 502, 504, 413 … and a
- * sentence. `id` goes along as x-request-id. Negative when the answer was cut off in the middle. */
+/* Passes the call on and answers it, also when the program fails: then with 503 before it is asked,
+ * then 502, 504, 413 … and a sentence. `id` goes along as x-request-id. Negative when the answer
+ * was cut off in the middle. */
 int command_proxy_pass(struct command_proxy *p, struct http_call *c, const char *id,
                        struct command_passed *ret, struct err *err);
 /* Closes its connections. */

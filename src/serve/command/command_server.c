@@ -4,7 +4,9 @@
 #include "loop/fiber.h"
 #include "loop/listen.h"
 #include "serve/command/command_proxy.h"
+#include "serve/command/upstream.h"
 #include "serve/engine/access_log.h"
+#include "serve/engine/descriptors.h"
 #include "serve/engine/metrics.h"
 #include "serve/engine/server_key.h"
 
@@ -12,9 +14,9 @@
 #include <string.h>
 #include <uv.h>
 
-#define LAST_MS 250 /* in which a connection may still ask a last request */
-#define LOAD_MS (10 * 60 * 1000)
-#define END_MS 5000 /* for the program, after SIGTERM */
+#define LAST_MS 250  /* in which a connection may still ask a last request */
+#define END_MS 5000  /* for the program, after SIGTERM */
+#define FILES_EACH 3 /* the client's, one that watches it, the program's */
 #define METRICS_MAX (256 * KIB)
 #define ID_MAX 128
 
@@ -233,7 +235,8 @@ static int server_listen(struct command_server *s, struct err *err)
     (void)snprintf(s->url, sizeof(s->url), strchr(o->host, ':') ? "http://[%s]:%d" : "http://%s:%d",
                    o->host, port);
     h.limits = (struct http_limits){ .body_max = UINT64_MAX - 1, /* the proxy has its own */
-                                     .connections_max = o->connections_max,
+                                     .connections_max = descriptors_room(
+                                         o->connections_max, FILES_EACH, UPSTREAM_IDLE_MAX),
                                      .header_ms = o->header_ms,
                                      .body_ms = o->body_ms,
                                      .idle_ms = o->idle_ms };
@@ -281,7 +284,7 @@ static int server_drain(struct command_server *s, struct err *err)
 static int server_live(struct command_server *s, struct err *err)
 {
     const struct command_process_options p = {
-        .loop = s->loop, .spec = s->spec, .load_ms = LOAD_MS, .grace_ms = END_MS
+        .loop = s->loop, .spec = s->spec, .load_ms = s->o->load_ms, .grace_ms = END_MS
     };
     int64_t began = loop_now(s->loop);
     int r = access_log_open(&s->log, s->o->access_log, err);
@@ -289,12 +292,15 @@ static int server_live(struct command_server *s, struct err *err)
     if (r == 0 && s->o->key_file)
         r = key_set_read(s->o->key_file, &s->keys, err);
     s->proxy.keyed = s->keys.n > 0;
+    if (r == 0 && !s->o->late)
+        r = server_listen(s, err);
     if (r == 0)
         r = command_process_start(&p, &s->process, err);
     if (r < 0)
         return r;
     s->proxy.process = s->process;
-    r = server_listen(s, err);
+    if (!s->http)
+        r = server_listen(s, err);
     if (r < 0)
         return r;
     server_tell_ready(s, began);

@@ -1,6 +1,6 @@
 /* command_server.h - the server of a command model: the program behind it, and a port in front.
  *
- *     starting the program ──► ready ──signal──► draining ──► gone
+ *     listening ──► starting the program ──► ready ──signal──► draining ──► gone
  *
  * /v2/health/live, /v2/health/ready, /v2/models/NAME[/versions/N]/ready and
  * /monitoring/prometheus/metrics are its own; every other path is the program's. Fibers only. */

@@ -4,7 +4,6 @@
 
 #include <poll.h>
 
-#define IDLE_MAX 64
 #define IDLE_MS 2000 /* programs close idle connections too: before any of them does */
 
 struct upstream *upstream_free(struct upstream *u)
@@ -94,7 +93,7 @@ void upstream_keep(struct command_proxy *p, struct upstream *u)
 {
     u->used = true;
     u->since = loop_now(p->loop);
-    if (p->idle_n == IDLE_MAX) {
+    if (p->idle_n == UPSTREAM_IDLE_MAX) {
         upstream_free(u);
         return;
     }

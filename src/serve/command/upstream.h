@@ -2,6 +2,8 @@
 #pragma once
 #include "serve/command/command_proxy.h"
 
+#define UPSTREAM_IDLE_MAX 64 /* connections that wait to be used again */
+
 struct upstream {
     struct http_client *client;
     int fd; /* the client's, borrowed */
