@@ -3,6 +3,8 @@
 #include "base/str.h"
 #include "model/name.h"
 
+#include <openssl/evp.h>
+#include <stdio.h>
 #include <string.h>
 
 #define PATH_MOST 4096
@@ -198,6 +200,17 @@ static int manifest_check_tree(const struct manifest *m, const char *what, struc
     return r;
 }
 
+static int manifest_hash(const void *p, size_t n, char ret[SHA256_TEXT], struct err *err)
+{
+    unsigned char sum[EVP_MAX_MD_SIZE];
+
+    if (EVP_Digest(p, n, sum, NULL, EVP_sha256(), NULL) != 1)
+        return err_oom(err);
+    for (size_t i = 0; i < (SHA256_TEXT - 1) / 2; i++)
+        snprintf(ret + 2 * i, 3, "%02x", sum[i]);
+    return 0;
+}
+
 int manifest_parse(const char *what, const void *p, size_t n, struct manifest *ret, struct err *err)
 {
     AUTO_MANIFEST m = { 0 };
@@ -216,6 +229,8 @@ int manifest_parse(const char *what, const void *p, size_t n, struct manifest *r
     if (why)
         return manifest_bad(err, what, why);
     r = manifest_check_tree(&m, what, err);
+    if (r == 0)
+        r = manifest_hash(p, n, m.sha256, err);
     if (r < 0)
         return r;
     *ret = m;

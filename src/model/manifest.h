@@ -37,6 +37,7 @@ struct manifest {
     struct manifest_file *files; /* sorted by path */
     size_t n;
     char tree[SHA256_TEXT];
+    char sha256[SHA256_TEXT]; /* of the document's own bytes */
 };
 
 /* -EBADMSG with a sentence that begins with `what` when it is damaged, -EPROTONOSUPPORT when a

@@ -25,6 +25,11 @@ int models_open(struct loop *l, struct fs_set *set, const char *place, struct mo
     return r;
 }
 
+bool models_is_remote(const char *place)
+{
+    return place && *place != '/' && strstr(place, "://") && !str_starts(place, "file:");
+}
+
 void models_done(struct models *r)
 {
     free(r->root);

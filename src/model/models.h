@@ -21,6 +21,9 @@ int models_open(struct loop *l, struct fs_set *set, const char *place, struct mo
                 struct err *err);
 void models_done(struct models *r);
 
+/* Is a place on a cluster (hdfs://…, viewfs://…)? NULL is none. */
+bool models_is_remote(const char *place);
+
 /* Where the registry is when nobody says: the key `model.registry` of ~/.config/ydl/config.yaml,
  * then of /etc/ydl/config.yaml, else the directory ydl/models of the user's data
  * (~/.local/share). *ret_from (may be NULL) is the file that said it, or NULL; both are the

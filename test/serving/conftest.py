@@ -1,8 +1,10 @@
 """Deployments on this machine: real models, model servers and HAProxy."""
 
 import json
+import re
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
@@ -31,8 +33,12 @@ class Serving(Local):
         self.env["PATH"] = f"{environment.directory() / 'bin'}:{self.env['PATH']}"
         self.env["XDG_DATA_HOME"] = str(tmp / "data")
         self.models = models
+        self.prepare()
         self.push("mlp")
         (self.work / "one.json").write_text(json.dumps({"instances": [[0.5] * 784]}))
+
+    def prepare(self):
+        """What a test wants to change before anything is pushed."""
 
     def push(self, name, model="mlp"):
         """Another version of `model`."""
@@ -67,9 +73,8 @@ class Serving(Local):
                 for version in model["versions"] for one in version["replicas"]}
 
 
-@pytest.fixture
-def serving(tmp_path, models):  # pylint: disable=redefined-outer-name
-    one = Serving(tmp_path, models)
+def lent(one: Serving):
+    """Lends it to a test, and takes away what that left."""
     try:
         yield one
         for job in json.loads(one.run("serve", "list", "--json", check=0).stdout)["deployments"]:
@@ -77,3 +82,46 @@ def serving(tmp_path, models):  # pylint: disable=redefined-outer-name
         one.assert_nothing_left()
     finally:
         one.close()
+
+
+@pytest.fixture
+def serving(tmp_path, models):  # pylint: disable=redefined-outer-name
+    yield from lent(Serving(tmp_path, models))
+
+
+class FromHdfs(Serving):
+    """The same machine as in other tests, and a registry on HDFS that is alice's."""
+
+    def __init__(self, tmp: Path, models: Path, cluster):  # pylint: disable=redefined-outer-name
+        self.top = f"/tmp/serving-{uuid.uuid4().hex[:12]}"
+        self.place = f"hdfs://{self.top}/registry"
+        self.cluster = cluster
+        cluster.fs("-mkdir", self.top)
+        cluster.fs("-chown", "alice", self.top)
+        super().__init__(tmp, models)
+
+    def prepare(self):
+        self.env.update({k: v for k, v in self.cluster.env("alice").items() if k.startswith("HADOOP_")})
+        self.env["XDG_CACHE_HOME"] = str(self.tmp / "cache")
+        config = self.tmp / ".config" / "ydl"
+        config.mkdir(parents=True)
+        (config / "config.yaml").write_text(f"model: {{registry: '{self.place}'}}\n")
+
+    def kept(self) -> dict[str, Path]:
+        """What is in this node's cache, without locks: {name: path}."""
+        return {p.name: p for p in (self.tmp / "cache" / "ydl" / "models").glob("*") if p.suffix != ".lock"}
+
+    def said(self, pattern: str) -> list[str]:
+        """What the replicas of all deployments wrote about their models."""
+        return [line for job in self.jobs() for log in sorted(job.glob("logs/**/*"))
+                if log.is_file() for line in re.findall(pattern, log.read_text(errors="replace"))]
+
+    def close(self):
+        super().close()
+        self.cluster.fs("-rm", "-r", "-f", "-skipTrash", self.top)
+
+
+@pytest.fixture
+def hdfs(tmp_path, models, cluster):  # pylint: disable=redefined-outer-name
+    one = FromHdfs(tmp_path, models, cluster)
+    yield from lent(one)

@@ -8,10 +8,16 @@
 #include <unistd.h>
 
 struct replica_call {
+    struct cli *cli;
     struct replica_task t;
     json_t *version;
     struct err *err;
 };
+
+static void replica_note(void *user, const char *text)
+{
+    native_note(((const struct replica_call *)user)->cli, text);
+}
 
 static int replica_work(void *arg)
 {
@@ -21,10 +27,16 @@ static int replica_work(void *arg)
 }
 
 /* What it is to serve, its key, and its announcement. */
-static int replica_ask(const char *address, const char *key_file, json_t **ret, struct err *err)
+static int replica_ask(struct cli *c, const char *address, const char *key_file, json_t **ret,
+                       struct err *err)
 {
-    struct replica_call x = { .t = { .address = address, .key_file = key_file }, .err = err };
+    struct replica_call x = { .cli = c,
+                              .t = { .address = address, .key_file = key_file },
+                              .err = err };
     int r = native_task_variable("YDL_SOCKET", &x.t.socket, err);
+
+    x.t.note = replica_note;
+    x.t.user = &x;
 
     if (r == 0)
         r = native_task_variable("YDL_ROLE", &x.t.role, err);
@@ -118,7 +130,7 @@ static int native_replica_run(struct cli *c, struct err *err)
     if (r == 0)
         r = replica_key_path(&key_file, err);
     if (r == 0)
-        r = replica_ask(address, key_file, &version, err);
+        r = replica_ask(c, address, key_file, &version, err);
     return r < 0 ? r : replica_become(c, host, port, key_file, version, err);
 }
 

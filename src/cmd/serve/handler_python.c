@@ -1,12 +1,10 @@
 /* handler_python.c - environments for Python handlers. See handler_python.h. */
 #include "cmd/serve/handler_python.h"
-#include "base/path.h"
 #include "native/python.h"
 #include "pyenv/pip.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 struct installing {
     const struct serve_find *how;
@@ -25,7 +23,6 @@ static void say_installing(void *arg)
 int handler_python(struct loop *l, const struct serve_find *how, struct serve_version *v,
                    struct err *err)
 {
-    AUTO_FREE char *file = path_join(v->path, "model/requirements.txt");
     AUTO_FREE char *env = NULL;
     AUTO_FREE char *log = NULL;
     struct installing x = { how, &v->m };
@@ -34,9 +31,9 @@ int handler_python(struct loop *l, const struct serve_find *how, struct serve_ve
     const struct pip_options o = { .words = &words, .on_begin = say_installing, .arg = &x };
     int r = 0;
 
-    if (!file || strs_add(&words, file) < 0)
+    if (v->requirements && strs_add(&words, v->requirements) < 0)
         return err_oom(err);
-    if (!option && access(file, F_OK) == 0)
+    if (!option && v->requirements)
         r = pip_env(l, &o, &env, &log, err);
     if (r < 0 && log)
         err_hint(err, "'%s' has what pip said; name an environment of your own with --python", log);

@@ -10,14 +10,15 @@
 #include "client/task_failure.h"
 #include "cmd/job/start_job.h"
 #include "cmd/serve/serve_call.h"
+#include "cmd/serve/serve_fetching.h"
 #include "cmd/serve/serve_job.h"
 #include "cmd/serve/serve_plan_print.h"
+#include "cmd/serve/serve_registry.h"
 #include "cmd/serve/serve_settings.h"
 #include "cmd/serve/serve_want.h"
 #include "launch/launch_options.h"
 #include "loop/fiber.h"
 #include "serve/deployment/deployment_plan.h"
-#include "serve/deployment/registry_link.h"
 #include "terminal/format.h"
 
 #include <stdio.h>
@@ -63,7 +64,7 @@ static int find_one(struct deploying *d, const struct serve_want_model *w, struc
                                .replicas = w->replicas };
     how.lib = w->lib;
     how.python = w->python;
-    return serve_version_find(d->x->loop, &how, ref, &m->v, err);
+    return serve_version_find(d->x, &how, ref, &m->v, err);
 }
 
 static int find_models(struct deploying *d, struct err *err)
@@ -91,18 +92,21 @@ static int make_text(struct deploying *d, struct err *err)
         .certificate = d->w.certificate,
         .private_key = d->w.private_key,
     };
-    int r = serve_job_plan(&j, &d->plan, err);
+    AUTO_JSON *env = json_object();
+    int r = env ? serve_job_plan(&j, &d->plan, err) : err_oom(err);
 
     if (r == 0)
         r = serve_settings_add(d->plan, &d->w, err);
-    return r < 0 ? r : serve_job_text(&j, d->plan, &d->text, err);
+    if (r == 0)
+        r = serve_registry_env(d->x, d->models[0].v.registry, env, err);
+    return r < 0 ? r : serve_job_text(&j, d->plan, env, &d->text, err);
 }
 
 /* Its versions are in use from before it starts until after it has ended. */
 static int tell_registry(struct deploying *d, bool used, struct err *err)
 {
     AUTO(registry_link) struct registry_link *link = NULL;
-    int r = registry_link_new(d->x->loop, d->models[0].v.registry, &link, err);
+    int r = serve_registry_link(d->x, d->models[0].v.registry, &link, err);
 
     if (r == 0)
         r = used ? registry_link_say(link, d->plan, err) : registry_link_forget(link, d->plan, err);
@@ -218,6 +222,7 @@ static int deploy_is_late(struct deploying *d, const json_t *status, struct err 
 static int deploy_await(struct deploying *d, struct err *err)
 {
     int64_t until = loop_in(d->x->loop, d->w.timeout);
+    struct serve_fetching fetching = { 0 };
 
     for (;;) {
         AUTO_JSON *status = NULL;
@@ -234,6 +239,8 @@ static int deploy_await(struct deploying *d, struct err *err)
             return 0;
         if (json_int_or(status, "restarts", 0) >= GIVE_UP_RESTARTS)
             return deploy_ends(d, status, err);
+        if (models_is_remote(d->models[0].v.registry) && serve_fetching_moves(d->x, &fetching))
+            until = loop_in(d->x->loop, d->w.timeout);
         if (loop_now(d->x->loop) > until)
             return deploy_is_late(d, status, err);
         r = fiber_sleep(d->x->loop, LOOK_MS);

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "job/spec/spec_read.h"
+#include "model/models.h"
 #include "model/name.h"
 
 #include <string.h>
@@ -72,7 +73,7 @@ static const struct spec_key serve_keys[] = {
     { "kind", SPEC_TEXT, AT(kind), .help = "serve" },
     { "name", SPEC_TEXT, AT(name), .help = "name of the deployment (default: the first model's)" },
     { "registry", SPEC_TEXT, AT(registry),
-      .help = "registry of models, a directory (default: as 'ydl model')" },
+      .help = "registry of models, a directory or an hdfs:// name (default: as 'ydl model')" },
     { "models", SPEC_TYPES_, AT(models), .keys = model_keys,
       .help = "a list of models; those that requests do not name go to the first" },
     { "gateway", SPEC_MAP, AT(gateway), .keys = gateway_keys, .help = "the deployment's address" },
@@ -288,10 +289,6 @@ static int serve_file_check(const struct serve_file *s, struct spec_faults *f)
         r = check_model(s, i, f);
     if (r == 0 && s->gateway.private_key && !s->gateway.certificate)
         r = noted(spec_fault(f, 0, "gateway.private-key", "needs 'certificate'"));
-    if (r == 0 && s->registry && str_starts(s->registry, "hdfs://"))
-        r = noted(spec_fault(f, 0, "registry",
-                             "a registry on HDFS cannot be served from on this machine: 'ydl "
-                             "model pull' copies a version"));
     return r < 0 ? r : check_update(&s->update, f);
 }
 
@@ -335,9 +332,9 @@ static int make_absolute_in(const char *dir, char **at)
 
 int serve_file_resolve(struct serve_file *s, const char *dir)
 {
-    char **const paths[] = { &s->registry, &s->gateway.key_file, &s->gateway.certificate,
-                             &s->gateway.private_key, &s->gateway.haproxy };
-    int r = 0;
+    char **const paths[] = { &s->gateway.key_file, &s->gateway.certificate, &s->gateway.private_key,
+                             &s->gateway.haproxy };
+    int r = models_is_remote(s->registry) ? 0 : make_absolute_in(dir, &s->registry);
 
     for (size_t i = 0; r == 0 && i < COUNT_OF(paths); i++)
         r = make_absolute_in(dir, paths[i]);

@@ -67,6 +67,19 @@ static void a_file_says_all_of_a_deployment(void **state)
 
 #define HEAD "kind: serve\nmodels: [m]\n"
 
+static void a_registry_on_hdfs_stays_what_it_is(void **state)
+{
+    static const char text[] = "kind: serve\nregistry: hdfs://ns/models\nmodels: [{model: m}]\n";
+    AUTO_SPEC_FAULTS f = { 0 };
+    AUTO_SERVE_FILE s = { 0 };
+
+    (void)state;
+    assert_int_equal(serve_file_parse("shop.yaml", text, strlen(text), &s, &f), 0);
+    assert_int_equal(f.n, 0);
+    assert_int_equal(serve_file_resolve(&s, "/srv/shop"), 0);
+    assert_string_equal(s.registry, "hdfs://ns/models");
+}
+
 static void what_is_wrong_is_told_with_its_line(void **state)
 {
     static const struct {
@@ -106,9 +119,6 @@ static void what_is_wrong_is_told_with_its_line(void **state)
         { HEAD "update: {canary: 0%, slower: 0.5}\n",
           "f.yaml:3: update.canary: '0%' is not a share such as 10%\nf.yaml:3: update.slower: "
           "'0.5' is not a number from 1 to 100" },
-        { HEAD "registry: hdfs://ns/models\n",
-          "f.yaml:3: registry: a registry on HDFS cannot be served from on this machine: 'ydl "
-          "model pull' copies a version" },
         { HEAD "nmae: x\nreplicas: 2\n",
           "f.yaml:3: nmae: unknown key (did you mean 'name'?)\nf.yaml:4: replicas: unknown key "
           "(known are kind, name, registry, models, gateway, update, timeout)" },
@@ -149,6 +159,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_says_all_of_a_deployment),
+        cmocka_unit_test(a_registry_on_hdfs_stays_what_it_is),
         cmocka_unit_test(what_is_wrong_is_told_with_its_line),
         cmocka_unit_test(the_schema_has_every_key),
     };

@@ -145,15 +145,17 @@ static json_t *roles_of(const struct serve_job *j, const json_t *plan)
     return take(roles);
 }
 
-int serve_job_text(const struct serve_job *j, const json_t *plan, char **ret, struct err *err)
+int serve_job_text(const struct serve_job *j, const json_t *plan, const json_t *env, char **ret,
+                   struct err *err)
 {
     AUTO_FREE char *text = json_dumps(plan, JSON_COMPACT);
+    AUTO_JSON *all = json_copy((json_t *)env);
     AUTO_JSON *job = NULL;
-    int r =
-        text ? json_make(&job, err, "{s:s, s:s, s:{s:s, s:i}, s:{s:s}, s:o}", "name", j->name,
-                         "framework", SERVE_FRAMEWORK, "restart", "policy", "task", "max",
-                         RESTARTS_MAX, "env", DEPLOYMENT_PLAN_ENV, text, "roles", roles_of(j, plan))
-             : err_oom(err);
+    int r = text && all && set_text(all, DEPLOYMENT_PLAN_ENV, text) == 0
+                ? json_make(&job, err, "{s:s, s:s, s:{s:s, s:i}, s:O, s:o}", "name", j->name,
+                            "framework", SERVE_FRAMEWORK, "restart", "policy", "task", "max",
+                            RESTARTS_MAX, "env", all, "roles", roles_of(j, plan))
+                : err_oom(err);
 
     if (r < 0)
         return r;

@@ -24,5 +24,6 @@ struct serve_job {
 
 /* The first plan (serve/deployment/deployment_plan.h); the caller's. */
 int serve_job_plan(const struct serve_job *j, json_t **ret, struct err *err);
-/* The job file; *ret is the caller's. */
-int serve_job_text(const struct serve_job *j, const json_t *plan, char **ret, struct err *err);
+/* The job file, whose tasks have the variables `env` too; *ret is the caller's. */
+int serve_job_text(const struct serve_job *j, const json_t *plan, const json_t *env, char **ret,
+                   struct err *err);

@@ -3,6 +3,7 @@
 #include "cmd/serve/serve_call.h"
 #include "cmd/serve/serve_request.h"
 #include "cmd/serve/serve_watch.h"
+#include "serve/deployment/deployment_fetch.h"
 #include "serve/deployment/deployment_update.h"
 #include "terminal/format.h"
 
@@ -20,6 +21,16 @@ static const struct table_column columns[] = {
     { "ADDRESS",  false, "{address}" },
 };
 /* clang-format on */
+
+/* One that fetches its model says how far it is. */
+static int show_fetch(json_t *row, const json_t *report)
+{
+    const json_t *fetch = deployment_fetch_find(json_object_get(report, "fetching"),
+                                                json_string_value(json_object_get(row, "name")));
+    AUTO_FREE char *text = fetch ? deployment_fetch_text(fetch) : NULL;
+
+    return fetch ? json_object_set_new(row, "state", json_text(text)) : 0;
+}
 
 /* All replicas of all versions in one list, each with its version. */
 static json_t *replicas_in(const json_t *report)
@@ -39,7 +50,7 @@ static json_t *replicas_in(const json_t *report)
 
                 if (!row ||
                     json_object_set(row, "version", json_object_get(version, "version")) < 0 ||
-                    json_array_append(list, row) < 0)
+                    show_fetch(row, report) < 0 || json_array_append(list, row) < 0)
                     return NULL;
             }
         }

@@ -1,15 +1,15 @@
 /* serve_stop.c - `ydl serve stop`: ends a deployment. */
 #include "cmd/serve/serve_call.h"
+#include "cmd/serve/serve_registry.h"
 #include "cmd/serve/serve_request.h"
-#include "serve/deployment/registry_link.h"
 
 /* The registry may be gone, or not writable: what is written there counts for a day at most. */
 static void forget(struct job_call *x, const json_t *plan)
 {
     AUTO(registry_link) struct registry_link *link = NULL;
 
-    if (plan && registry_link_new(x->loop, json_string_value(json_object_get(plan, "registry")),
-                                  &link, NULL) == 0)
+    if (plan && serve_registry_link(x, json_string_value(json_object_get(plan, "registry")), &link,
+                                    NULL) == 0)
         (void)registry_link_forget(link, plan, NULL);
 }
 

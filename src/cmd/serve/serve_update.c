@@ -96,7 +96,7 @@ int serve_change(struct job_call *x, const json_t *plan, const struct serve_chan
         return r;
     (void)snprintf(ref.name, sizeof(ref.name), "%s", format_text(model, "name"));
     how.registry = json_string_value(json_object_get(plan, "registry"));
-    r = serve_version_find(x->loop, &how, &ref, &v, err);
+    r = serve_version_find(x, &how, &ref, &v, err);
     return r < 0 ? r : change_to(x, model, c, &v, err);
 }
 

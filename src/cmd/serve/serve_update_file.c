@@ -3,6 +3,7 @@
  * looked at before anything is changed; what only a new deployment can have is refused. */
 #include "cli/doc.h"
 #include "cmd/serve/serve_call.h"
+#include "cmd/serve/serve_registry.h"
 #include "cmd/serve/serve_request.h"
 #include "cmd/serve/serve_settings.h"
 #include "cmd/serve/serve_update.h"
@@ -91,7 +92,7 @@ static int compare_version(struct file_update *u, size_t i, struct err *err)
     int r = model_ref_parse(m->model, &c->ref, err);
 
     if (r == 0)
-        r = serve_version_find(u->x->loop, &how, &c->ref, &v, err);
+        r = serve_version_find(u->x, &how, &c->ref, &v, err);
     if (r < 0)
         return r;
     c->version = v.m.version;
@@ -113,17 +114,29 @@ static int check_settings(const struct file_update *u, struct err *err)
     return refuse(u, err);
 }
 
+/* Does the file name the registry of the plan, in whatever way? */
+static int names_registry(const struct file_update *u, const char *registry, struct err *err)
+{
+    AUTO_SERVE_REGISTRY r = { 0 };
+    int e = u->want.registry ? serve_registry_open(u->x, u->want.registry, &r, err) : 0;
+
+    return e < 0 ? e : !u->want.registry || str_eq(r.place, registry);
+}
+
 /* What cannot change while it runs. */
 static int check_same(const struct file_update *u, struct err *err)
 {
     const char *registry = json_string_value(json_object_get(u->plan, "registry"));
     size_t n = json_array_size(json_object_get(u->plan, "models"));
     bool same = n == u->want.n;
+    int r = 0;
 
     for (size_t i = 0; i < u->want.n && same; i++)
         same = planned(u, i) != NULL;
-    if (same && (!u->want.registry || str_eq(u->want.registry, registry)))
-        return check_settings(u, err);
+    if (same)
+        r = names_registry(u, registry, err);
+    if (r != 0)
+        return r < 0 ? r : check_settings(u, err);
     (void)err_set(err, -EINVAL,
                   same ? "the deployment '%s' has another registry: %s"
                        : "the deployment '%s' does not have the models of the file",

@@ -1,7 +1,7 @@
 /* serve_version.c - from a name to a version in the registry and the library that runs it. */
 #include "cmd/serve/serve_version.h"
-#include "cli/cli.h"
 #include "cmd/serve/handler_python.h"
+#include "cmd/serve/serve_registry.h"
 #include "native/library_version.h"
 #include "native/model_library.h"
 
@@ -18,34 +18,28 @@ static int find_format(const struct manifest *m, struct err *err)
     return -EINVAL;
 }
 
-static int find_in(const struct models *r, const struct model_ref *ref, struct serve_version *v,
-                   struct err *err)
+static int find_in(const struct serve_registry *r, const struct model_ref *ref,
+                   struct serve_version *v, struct err *err)
 {
-    int e = models_find(r, ref, &v->m, err);
+    int e = models_find(&r->models, ref, &v->m, err);
 
     if (e == 0)
-        e = models_path(r, v->m.name, &v->path, err, "versions/%lld", (long long)v->m.version);
-    if (e == 0 && !(v->registry = strdup(r->root)))
+        e = models_path(&r->models, v->m.name, &v->path, err, "versions/%lld",
+                        (long long)v->m.version);
+    if (e == 0 && !(v->registry = strdup(r->place)))
         e = err_oom(err);
+    if (e == 0 && str_eq(v->m.format, "python"))
+        e = serve_registry_file(r, &v->m, "model/requirements.txt", &v->requirements, err);
     return e;
 }
 
-static int find_model(struct loop *l, const char *registry, const struct model_ref *ref,
+static int find_model(struct job_call *x, const char *registry, const struct model_ref *ref,
                       struct serve_version *v, struct err *err)
 {
-    struct models r = { 0 };
-    AUTO_FS_SET *set = NULL;
-    int e = fs_set_new(l, NULL, &set, err);
+    AUTO_SERVE_REGISTRY r = { 0 };
+    int e = serve_registry_open(x, registry, &r, err);
 
-    if (registry && str_starts(registry, "hdfs://"))
-        return cli_bad(err, "a registry on HDFS cannot be served from on this machine: 'ydl model "
-                            "pull' copies a version");
-    if (e == 0)
-        e = models_open(l, set, registry, &r, err);
-    if (e == 0)
-        e = find_in(&r, ref, v, err);
-    models_done(&r);
-    return e;
+    return e < 0 ? e : find_in(&r, ref, v, err);
 }
 
 static int find_runtime(struct loop *l, const struct serve_find *how, struct serve_version *v,
@@ -65,14 +59,14 @@ static int find_runtime(struct loop *l, const struct serve_find *how, struct ser
     return sha256_file(v->library, v->sha256, err);
 }
 
-int serve_version_find(struct loop *l, const struct serve_find *how, const struct model_ref *ref,
-                       struct serve_version *ret, struct err *err)
+int serve_version_find(struct job_call *x, const struct serve_find *how,
+                       const struct model_ref *ref, struct serve_version *ret, struct err *err)
 {
-    int r = find_model(l, how->registry, ref, ret, err);
+    int r = find_model(x, how->registry, ref, ret, err);
 
     if (r == 0)
         r = find_format(&ret->m, err);
-    return r < 0 ? r : find_runtime(l, how, ret, err);
+    return r < 0 ? r : find_runtime(x->loop, how, ret, err);
 }
 
 void serve_version_done(struct serve_version *v)
@@ -80,6 +74,7 @@ void serve_version_done(struct serve_version *v)
     manifest_done(&v->m);
     free(v->registry);
     free(v->path);
+    free(v->requirements);
     free(v->library);
     free(v->number);
     *v = (struct serve_version){ 0 };
@@ -87,9 +82,9 @@ void serve_version_done(struct serve_version *v)
 
 json_t *serve_version_json(const struct serve_version *v)
 {
-    return json_pack("{s:I, s:s, s:s, s:o, s:s}", "version", (json_int_t)v->m.version, "path",
+    return json_pack("{s:I, s:s, s:s, s:o, s:s, s:s}", "version", (json_int_t)v->m.version, "path",
                      v->path, "format", v->m.format, "library", json_text(v->library), "sha256",
-                     v->sha256);
+                     v->sha256, "manifest", v->m.sha256);
 }
 
 static const char *library_name(const struct serve_version *v)

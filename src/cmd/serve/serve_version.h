@@ -2,13 +2,14 @@
  * be wrong with it is looked at: its format, and the library that runs it. Fibers only. */
 #pragma once
 #include "base/sha256.h"
-#include "loop/loop.h"
+#include "client/job_call.h"
 #include "model/models.h"
 
 struct serve_version {
     struct manifest m;
-    char *registry;           /* its path */
-    char *path;               /* of the version */
+    char *registry;           /* its path, or hdfs://… */
+    char *path;               /* of the version, there */
+    char *requirements;       /* of a handler: a file of this machine; NULL: none */
     char *library;            /* or a handler's Python; NULL: the model is a program of its own */
     char sha256[SHA256_TEXT]; /* of the library; "" where the loader finds it */
     char *number;             /* the library's version; NULL: not known */
@@ -21,8 +22,8 @@ struct serve_find {
 };
 
 /* `ret` is the caller's in any case: serve_version_done(). */
-int serve_version_find(struct loop *l, const struct serve_find *how, const struct model_ref *ref,
-                       struct serve_version *ret, struct err *err);
+int serve_version_find(struct job_call *x, const struct serve_find *how,
+                       const struct model_ref *ref, struct serve_version *ret, struct err *err);
 void serve_version_done(struct serve_version *v);
 static inline void auto_serve_version_(struct serve_version *v)
 {
@@ -30,8 +31,8 @@ static inline void auto_serve_version_(struct serve_version *v)
 }
 #define AUTO_SERVE_VERSION AUTO(serve_version) struct serve_version
 
-/* As a plan has it: {version, path, format, library, sha256}. The caller's; NULL when out of
- * memory.
+/* As a plan has it: {version, path, format, library, sha256, manifest}. The caller's; NULL when out
+ * of memory.
  */
 json_t *serve_version_json(const struct serve_version *v);
 /* The library for a person, "ONNX Runtime 1.31.1, /…/libonnxruntime.so.1.31.1 sha256 fc44…", and as

@@ -169,6 +169,7 @@ static int tell_sizes(struct controller *x, struct err *err)
 static int report(struct controller *x, json_t **ret, struct err *err)
 {
     const char *answer = NULL;
+    AUTO_FREE char *text = NULL;
     bool publish =
         x->turns % STATUS_TURNS == 0 || x->revision != json_int_or(x->plan, "revision", 0);
     int r;
@@ -178,6 +179,12 @@ static int report(struct controller *x, json_t **ret, struct err *err)
     r = line_client_ask(&x->gateway, "{\"do\": \"status\"}", &answer, err);
     if (r == 0)
         r = json_parse("the gateway's report", answer, strlen(answer), ret, err);
+    if (r == 0 && publish && json_array_size(x->fetching) > 0) {
+        if (json_object_set(*ret, "fetching", x->fetching) < 0 ||
+            !(text = json_dumps(*ret, JSON_COMPACT)))
+            return err_oom(err);
+        answer = text;
+    }
     if (r == 0 && publish)
         r = task_store_put(&x->store, DEPLOYMENT_STATUS, answer, err);
     if (r == 0)
@@ -206,6 +213,8 @@ static int look_once(struct controller *x, struct err *err)
 
     if (r == 0 && x->turns % FOLLOW_TURNS == 0)
         controller_follow(x);
+    if (r == 0 && x->turns % STATUS_TURNS == 0)
+        r = controller_fetching(x, err);
     if (r == 0)
         r = write_spec(x, &keys, err);
     if (r == 0 && x->ready)
@@ -267,6 +276,7 @@ int controller_run(const struct controller_options *o, struct err *err)
     line_client_done(&x->gateway);
     registry_link_free(x->registry);
     json_decref(x->plan);
+    json_decref(x->fetching);
     free(x->spec);
     free(x->control);
     free(x->key_file);

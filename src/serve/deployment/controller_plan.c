@@ -53,8 +53,9 @@ int controller_begin(struct controller *x, struct err *err)
     else
         r = take_plan(x, plan, err);
     if (r == 0)
-        r = registry_link_new(x->o->loop, json_string_value(json_object_get(x->plan, "registry")),
-                              &x->registry, err);
+        r = registry_link_new(x->o->loop, NULL,
+                              json_string_value(json_object_get(x->plan, "registry")), &x->registry,
+                              err);
     return r;
 }
 
@@ -69,6 +70,7 @@ static int try_request(struct controller *x, const char *id, const char *text, j
     json_t *tried = json_deep_copy(x->plan);
     int r = tried ? deployment_request(tried, id, text, loop_wall(), err) : err_oom(err);
 
+    registry_link_hurry(x->registry);
     if (r > 0 && registry_link_say(x->registry, tried, &why) < 0) {
         json_decref(tried);
         tried = json_deep_copy(x->plan);
@@ -182,6 +184,7 @@ static int update_model(struct controller *x, size_t at, const json_t *report,
         .report = report_of(report, name),
         .leaving = json_int_or(json_object_get(report, "haproxy"), "leaving", 0),
         .told = x->applied,
+        .moved = x->starts[at].moved,
         .stopped = is_stopped(x, old),
     };
     json_t *plan, *model;

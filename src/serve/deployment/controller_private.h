@@ -13,6 +13,7 @@
 struct controller_starts {
     int64_t serial;
     int64_t first[DEPLOYMENT_REPLICAS]; /* -1: not seen yet */
+    int64_t fetched, moved; /* bytes its replicas are fetching, and when that changed last */
 };
 
 struct controller {
@@ -31,8 +32,9 @@ struct controller {
         int64_t n;             /* -1: not yet */
     } told[CONTROLLER_GROUPS]; /* sizes that the job has taken */
     struct controller_starts starts[DEPLOYMENT_MODELS];
-    bool quiet;      /* the last look failed, which has been said */
-    bool lost_alias; /* the same of the last look at aliases */
+    json_t *fetching; /* rows of deployment_fetch.h; NULL: not looked yet */
+    bool quiet;       /* the last look failed, which has been said */
+    bool lost_alias;  /* the same of the last look at aliases */
 };
 
 void controller_note(const struct controller *x, const char *fmt, ...)
@@ -48,6 +50,9 @@ int controller_updates(struct controller *x, const json_t *report, const struct 
                        struct err *err);
 /* Aliases that are followed. */
 void controller_follow(struct controller *x);
+
+/* ---- controller_fetch.c: replicas that fetch their models ---- */
+int controller_fetching(struct controller *x, struct err *err);
 
 /* Has the job taken the size that the plan gives this group? */
 bool controller_told(const struct controller *x, const char *group, unsigned n);

@@ -304,8 +304,8 @@ static json_t *model_of(const json_t *model, const struct strs *keys)
 int deployment_spec(const json_t *plan, const char *listen, const char *key_file,
                     const struct strs *keys, char **ret, struct err *err)
 {
-    static const char *const ours[] = { "name", "revision", "serial", "registry",
-                                        "use",  "answers",  "gateway" };
+    static const char *const ours[] = { "name", "revision", "serial",  "registry",
+                                        "use",  "answers",  "gateway", "cache_limit" };
     const json_t *models = json_object_get(plan, "models"), *m;
     AUTO_JSON *spec = json_copy((json_t *)plan);
     AUTO_JSON *list = json_array();

@@ -5,7 +5,8 @@
  *      "models": [{"name": "resnet", "replicas": 2, "groups": ["a", "b"],
  *        "serve": 1, "previous": 0, "follow": "champion",
  *        "versions": [{"version": 1, "group": "a", "serial": 1, "path": "/models/…/1",
- *                      "format": "onnx", "library": "/…/libonnxruntime.so", "sha256": "…"}],
+ *                      "format": "onnx", "library": "/…/libonnxruntime.so", "sha256": "…",
+ *                      "manifest": "…"}],
  *        "update": {…}, "next": {…}, "last": {…}, "settings": {"cpus": "1"}}],
  *      "answers": [{"id": "…", "error": "…"}], "gateway": {"host": "127.0.0.1"}}
  *
@@ -27,6 +28,7 @@
 #define DEPLOYMENT_PLAN_ENV "YDL_SERVE_PLAN" /* of the job's tasks: the first plan */
 #define DEPLOYMENT_PLAN "serve/plan"
 #define DEPLOYMENT_AT "serve/at/"
+#define DEPLOYMENT_FETCH "serve/fetch/"  /* GROUP/SERIAL/INDEX: "DONE TOTAL" bytes of a fetch */
 #define DEPLOYMENT_ASK "serve/ask/"      /* ID: a request for a change */
 #define DEPLOYMENT_STATUS "serve/status" /* what the gateway says of itself */
 #define DEPLOYMENT_MODELS 12             /* most models of a deployment */

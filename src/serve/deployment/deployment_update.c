@@ -76,7 +76,7 @@ static enum update_event see_warming(const json_t *model, const struct update_se
     const json_t *update = json_object_get(model, "update");
     const json_t *v = seen_version(seen, json_int_or(update, "to", 0));
     int64_t wanted = json_int_or(model, "replicas", 0), ready = json_int_or(v, "ready", 0);
-    int64_t warm = json_int_or(update, "warm", 0);
+    int64_t warm = json_int_or(update, "warm", 0), since = json_int_or(update, "since", 0);
 
     if (wanted == 0 || (seen->told && ready >= wanted)) {
         (void)snprintf(why, WHY, "%lld replica%s ready", (long long)wanted,
@@ -88,7 +88,9 @@ static enum update_event see_warming(const json_t *model, const struct update_se
                        (long long)seen->starts);
         return UPDATE_BROKEN;
     }
-    if (warm > 0 && seen->now - json_int_or(update, "since", 0) > warm) {
+    if (since < seen->moved) /* the time for loading begins when the files are there */
+        since = seen->moved;
+    if (warm > 0 && seen->now - since > warm) {
         (void)snprintf(why, WHY, "%lld of %lld replicas were ready after %.3g seconds",
                        (long long)ready, (long long)wanted, (double)warm / 1000);
         return UPDATE_LATE;

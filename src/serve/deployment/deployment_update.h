@@ -58,6 +58,7 @@ struct update_seen {
     int64_t now;          /* milliseconds since 1970 */
     const json_t *report; /* what the gateway says of this model; NULL: not known */
     int64_t leaving;      /* old processes of the gateway that still answer requests */
+    int64_t moved;        /* when a fetch of the new version's files moved last; 0: none did */
     int64_t starts;       /* how often one of the new replicas was started again, at most */
     bool told;            /* the gateway has the spec that follows from the plan */
     bool stopped;         /* the job has taken the size 0 of the group that ends */

@@ -78,6 +78,7 @@ struct seen_row {
     bool told, stopped;
     enum update_phase after;
     int64_t serve;
+    int64_t moved;
 };
 
 /* Steps one after the other, from the beginning of an update from 1 to 2. */
@@ -92,7 +93,8 @@ static void walk(const struct seen_row *rows, size_t n)
                                     .starts = rows[i].starts,
                                     .leaving = rows[i].leaving,
                                     .told = rows[i].told,
-                                    .stopped = rows[i].stopped };
+                                    .stopped = rows[i].stopped,
+                                    .moved = rows[i].moved };
         struct err err = ERR_INIT;
 
         if (rows[i].report)
@@ -163,6 +165,24 @@ static void a_bad_version_is_given_up(void **state)
     walk(ends, COUNT_OF(ends));
     walk(late, COUNT_OF(late));
     walk(crashes, COUNT_OF(crashes));
+}
+
+static void the_time_to_become_ready_begins_when_the_files_are_there(void **state)
+{
+    static const struct seen_row rows[] = {
+        { NULL, 61001, 0, 0, true, false, UPDATE_WARMING, 1, 50000 },
+        { NULL, 110000, 0, 0, true, false, UPDATE_WARMING, 1, 50000 },
+        { NULL, 110001, 0, 0, true, false, UPDATE_ROUTING, 1, 50000 },
+    };
+    static const struct seen_row before[] = {
+        /* of another update */
+        { NULL, 61000, 0, 0, true, false, UPDATE_WARMING, 1, 7 },
+        { NULL, 61001, 0, 0, true, false, UPDATE_ROUTING, 1, 7 }
+    };
+
+    (void)state;
+    walk(rows, COUNT_OF(rows));
+    walk(before, COUNT_OF(before));
 }
 
 static void a_watch_ends_when_its_time_is_over(void **state)
@@ -432,6 +452,7 @@ int main(void)
         cmocka_unit_test(only_what_is_in_the_table_can_happen),
         cmocka_unit_test(a_good_version_takes_over_step_by_step),
         cmocka_unit_test(a_bad_version_is_given_up),
+        cmocka_unit_test(the_time_to_become_ready_begins_when_the_files_are_there),
         cmocka_unit_test(a_watch_ends_when_its_time_is_over),
         cmocka_unit_test(a_gateway_that_never_drains_is_not_waited_for),
         cmocka_unit_test(a_request_is_carried_out_once),

@@ -8,9 +8,13 @@
 
 struct registry_link; /* opaque */
 
-/* `registry` is borrowed; NULL: there is none, and everything here does nothing. */
-int registry_link_new(struct loop *l, const char *registry, struct registry_link **ret,
-                      struct err *err);
+struct session;
+
+/* `registry` NULL: there is none, and everything here does nothing. `session` (borrowed) is for one
+ * on a cluster; NULL: as a task signs in (registry_session.h), again with each newer token.
+ * Contacts nobody. */
+int registry_link_new(struct loop *l, struct session *session, const char *registry,
+                      struct registry_link **ret, struct err *err);
 struct registry_link *registry_link_free(struct registry_link *x); /* NULL is fine; always NULL */
 AUTO_DEFINE(registry_link, struct registry_link *, registry_link_free);
 
@@ -18,6 +22,9 @@ AUTO_DEFINE(registry_link, struct registry_link *, registry_link_free);
  * whether they are still there: -ENOENT with a sentence. Who may only read a registry can serve
  * from it all the same: then nothing is written. */
 int registry_link_say(struct registry_link *x, const json_t *plan, struct err *err);
+/* A cluster that did not answer is left alone for a while, and what is asked of it fails at once;
+ * the next question is asked all the same. */
+void registry_link_hurry(struct registry_link *x);
 bool registry_link_is_read_only(const struct registry_link *x); /* that was so */
 /* Deletes what was written, for a deployment that has ended. */
 int registry_link_forget(struct registry_link *x, const json_t *plan, struct err *err);

@@ -2,7 +2,9 @@
  * serves what its group has by then; before the gateway's task has put one there, the first plan.
  */
 #include "serve/deployment/replica.h"
+#include "model/models.h"
 #include "serve/deployment/deployment_plan.h"
+#include "serve/deployment/replica_fetch.h"
 #include "serve/deployment/replica_key.h"
 #include "serve/deployment/task_store.h"
 
@@ -39,6 +41,8 @@ static int begin(struct line_client *c, const struct replica_task *t, json_t **r
     r = key ? task_store_put(c, key, "here", err) : err_oom(err);
     if (r == 0 && json_object_set(version, "model", json_object_get(model, "name")) < 0)
         r = err_oom(err);
+    if (r == 0 && models_is_remote(json_string_value(json_object_get(plan, "registry"))))
+        r = replica_fetch(t, plan, version, err);
     if (r == 0)
         *ret = take(version);
     return r;
