@@ -25,13 +25,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct err err = ERR_INIT;
     AUTO_MANIFEST m = { 0 };
     AUTO_FREE char *place = NULL;
+    const struct view text = view_of(data, size);
     int r = manifest_parse("fuzz", data, size, &m, &err);
 
     if (r == 0)
         check(&m);
     else if (!err.text[0])
         abort();
-    if (models_place_read("fuzz", data, size, &place, &err) < 0 && place)
+    if (models_config_read("fuzz", &text, "registry", &place, &err) < 0 && place)
         abort();
     return 0;
 }

@@ -127,4 +127,5 @@ void dirs_done(struct agent *a)
     free(a->dirs.out);
     free(a->dirs.log);
     free(a->dirs.token_file);
+    free(a->dirs.conf);
 }

@@ -14,6 +14,7 @@ struct agent_dirs {         /* absolute paths; all NULL before the first welcome
     char *log;              /* what tasks write */
     char *sockets;          /* what YDL_SOCKET begins with: `tasks`, or a shorter name of it */
     char *token_file;       /* task_tokens.c; NULL: tasks need none */
+    char *conf;             /* hadoop_access.c; NULL: tasks have a configuration of their own */
     int log_lock;           /* on `log`; 0: none */
     mode_t umask;           /* that we were started with */
     bool spreading, spread; /* the job's files are being put in place, or have been */

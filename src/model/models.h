@@ -29,8 +29,12 @@ bool models_is_remote(const char *place);
  * (~/.local/share). *ret_from (may be NULL) is the file that said it, or NULL; both are the
  * caller's. Reads local files. */
 int models_place(char **ret, char **ret_from, struct err *err);
-/* `model.registry` of one file's text; *ret stays NULL when it is not there. */
-int models_place_read(const char *what, const void *p, size_t n, char **ret, struct err *err);
+/* The key `model.cache-limit` of the same files: bytes of each directory in which replicas keep
+ * versions from HDFS; 0: it is not there. */
+int models_cache_limit(uint64_t *ret, struct err *err);
+/* `model.KEY` of one file's text; *ret stays NULL when it is not there. */
+int models_config_read(const char *what, const struct view *text, const char *key, char **ret,
+                       struct err *err);
 
 /* ROOT/NAME, and what `fmt` says below it. *ret is the caller's. */
 int models_path(const struct models *r, const char *name, char **ret, struct err *err,

@@ -56,7 +56,8 @@ HERE = re.compile(r"127\.0\.\d+\.\d+|application_\d+_\d+|local-[\w-]+|/[^\s\"]*|
 
 
 # Variables that a container adds, and those that are a place on the task's machine.
-OF_CONTAINER = {"HOME", "HADOOP_TOKEN_FILE_LOCATION", "YDL_CONTAINER"}
+OF_CONTAINER = {"HOME", "HADOOP_TOKEN_FILE_LOCATION", "YDL_CONTAINER", "YDL_HADOOP_CONF",
+                "YDL_HADOOP_USER", "YDL_NODE_DIRS"}
 PLACES = {"PWD", "YDL_OUT"}
 
 

@@ -11,6 +11,7 @@
 #include "agent/link/join.h"
 #include "agent/platform/agent_container.h"
 #include "agent/platform/agent_platform.h"
+#include "agent/platform/hadoop_access.h"
 #include "agent/platform/predecessor.h"
 #include "agent/platform/task_tokens.h"
 #include "agent/tree_remove.h"
@@ -128,12 +129,21 @@ static bool yarn_container_gone(const struct agent *a)
     return agent_container_is_gone(a->container);
 }
 
+static int yarn_container_begin_tasks(struct agent *a, struct err *err)
+{
+    int r = yarn_container_set_up(a, err);
+
+    return r == 0 ? hadoop_access_begin(a, err) : r;
+}
+
 static int yarn_container_task_env(const struct agent_task *t, struct env *weak, struct env *e)
 {
     int r = yarn_container_env(t, weak, e);
 
     if (r == 0)
         r = env_set(e, "HOME", t->agent->home.dir);
+    if (r == 0)
+        r = hadoop_access_env(t, e);
     return r == 0 ? env_set(e, TOKEN_FILE, t->agent->dirs.token_file) : r;
 }
 
@@ -158,7 +168,7 @@ const struct agent_platform agent_on_yarn = {
     .join = yarn_container_join,
     .done = yarn_container_done,
     .begin = predecessor_end,
-    .set_up = yarn_container_set_up,
+    .set_up = yarn_container_begin_tasks,
     .tokens = tokens_replace,
     .gone = yarn_container_gone,
     .env = yarn_container_task_env,

@@ -1,11 +1,13 @@
 /* cache_list_verb.c - `ydl cache list`: what is kept on the cluster. */
 #include "cli/doc.h"
+#include "cmd/cache/cache_models.h"
 #include "cmd/cache/cache_stores.h"
 
 #define HASH_SHOWN 12 /* digits, which no two of one user's files will share */
 
 struct args {
     const char *staging;
+    bool models;
 };
 
 #define AT(field) offsetof(struct args, field)
@@ -49,13 +51,22 @@ static int list_cached(struct store *s, struct err *err)
                                : doc_table(list, columns, COUNT_OF(columns), err);
 }
 
+static int cache_list_run(struct cli *c, struct err *err)
+{
+    const struct args *a = c->args;
+
+    return a->models ? cache_models_list(c, err) : store_run(c, err);
+}
+
 /* clang-format off */
 const struct cli_verb verb_cache_list = {
     .name = "list", .summary = "list the files kept on the cluster",
-    STORE_VERB(list_cached),
+    .run = cache_list_run, .work = CLI_WORK(store_fn, list_cached),
     .text = "Lists the files and archives uploaded for jobs, most recently used first, and the "
-            "running applications that need them.",
+            "running applications that need them. With --models, the versions of models that "
+            "deployments on this machine have fetched from HDFS.",
     CLI_OPTS(struct args,
+        { "models", 0, CLI_FLAG, AT(models), NULL, NULL, CACHE_MODELS_HELP },
         { "staging", 0, CLI_TEXT, AT(staging), STORE_STAGING, "DIR", STORE_STAGING_HELP }),
     CLI_EXAMPLES({ "ydl cache list", "list the files, most recently used first" },
                  { "ydl cache list --json | jq '[.entries[].size] | add'",

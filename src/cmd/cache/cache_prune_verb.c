@@ -1,5 +1,6 @@
 /* cache_prune_verb.c - `ydl cache prune`: what nobody needs any more. */
 #include "cli/doc.h"
+#include "cmd/cache/cache_models.h"
 #include "cmd/cache/cache_stores.h"
 
 #include <time.h>
@@ -7,7 +8,7 @@
 struct args {
     const char *staging;
     int64_t older;
-    bool all, dry_run;
+    bool all, dry_run, models;
 };
 
 #define AT(field) offsetof(struct args, field)
@@ -63,23 +64,35 @@ static int prune_cache(struct store *s, struct err *err)
                                : print_pruned_text(&gone, bytes, jobs, a->dry_run, err);
 }
 
+static int cache_prune_run(struct cli *c, struct err *err)
+{
+    const struct args *a = c->args;
+    const struct node_cache_prune how = { .before = prune_before(a), .dry = a->dry_run };
+
+    return a->models ? cache_models_prune(c, &how, err) : store_run(c, err);
+}
+
 /* clang-format off */
 const struct cli_verb verb_cache_prune = {
     .name = "prune", .summary = "remove unused files from the cluster",
-    STORE_VERB(prune_cache),
+    .run = cache_prune_run, .work = CLI_WORK(store_fn, prune_cache),
     .text = "Removes files and archives that were uploaded for jobs and not used for a while, and "
             "what ended applications left in the staging directory. Files that a running "
             "application needs are kept, even with --all, and so are those that a submission in "
-            "progress may rely on.",
+            "progress may rely on. With --models, versions of models on this machine; those that are "
+            "served now are kept.",
     CLI_OPTS(struct args,
         { "older", 0, CLI_MS, AT(older), "30d", "TIME",
           "remove files that were not used for TIME" },
         { "all", 'a', CLI_FLAG, AT(all), NULL, NULL,
           "remove all files that no running application needs" },
+        { "models", 0, CLI_FLAG, AT(models), NULL, NULL, CACHE_MODELS_HELP },
         { "dry-run", 'n', CLI_FLAG, AT(dry_run), NULL, NULL, "only print what would be removed" },
         { "staging", 0, CLI_TEXT, AT(staging), STORE_STAGING, "DIR", STORE_STAGING_HELP }),
     CLI_EXAMPLES({ "ydl cache prune", "remove files that were not used for 30 days" },
                  { "ydl cache prune --older 7d --dry-run", "print what was not used for a week" },
+                 { "ydl cache prune --models --all",
+                   "remove all models on this machine that are not served now" },
                  { "ydl cache prune --all",
                    "remove everything; the next job uploads its files again" }),
 };

@@ -19,10 +19,9 @@ struct store {
 
 typedef int store_fn(struct store *s, struct err *err);
 
-/* The verbs' `run`: calls their function with the cache below --staging, which is the first member
- * of their arguments. */
+/* A verb's `run` for the cluster: calls their function with the cache below --staging, which is the
+ * first member of their arguments. */
 int store_run(struct cli *c, struct err *err);
-#define STORE_VERB(fn) .run = store_run, .work = CLI_WORK(store_fn, fn)
 
 /* The arguments of the running verb. */
 static inline const void *store_args(const struct store *s)

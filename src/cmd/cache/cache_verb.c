@@ -16,8 +16,12 @@ const struct cli_verb verb_cache = {
         "identify their copies by it; that of the directory HASH is the time of the last use.\n"
         "~/.ydl/jobs/APPLICATION/uses\tThe files that a running application needs.\n"
         "~/.cache/ydl/hashes\tOn this machine ($XDG_CACHE_HOME/ydl/hashes): hashes of files that "
-        "were uploaded before, so that unchanged files are not read again. It may be deleted." },
+        "were uploaded before, so that unchanged files are not read again. It may be deleted.\n"
+        "~/.cache/ydl/models\tOn this machine: versions of models that deployments fetched from "
+        "HDFS, by the SHA-256 of their manifests. Beyond model.cache-limit of the configuration "
+        "(default: 50 GB), those that are not served are removed, least recently used first." },
       { "JSON OUTPUT",
+        "list --models\tmodels: model, version, size, used_ms, in_use, hash, path.\n"
         "list\tentries: hash, name, size, used_ms, and users, the running applications that need "
         "it.\n"
         "prune\tremoved, with the same keys; bytes, their sum; jobs, the number of directories of "

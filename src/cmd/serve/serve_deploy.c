@@ -82,7 +82,7 @@ static int find_models(struct deploying *d, struct err *err)
 
 static int make_text(struct deploying *d, struct err *err)
 {
-    const struct serve_job j = {
+    struct serve_job j = {
         .name = d->name,
         .models = d->models,
         .n = d->n,
@@ -93,8 +93,10 @@ static int make_text(struct deploying *d, struct err *err)
         .private_key = d->w.private_key,
     };
     AUTO_JSON *env = json_object();
-    int r = env ? serve_job_plan(&j, &d->plan, err) : err_oom(err);
+    int r = env ? models_cache_limit(&j.cache_limit, err) : err_oom(err);
 
+    if (r == 0)
+        r = serve_job_plan(&j, &d->plan, err);
     if (r == 0)
         r = serve_settings_add(d->plan, &d->w, err);
     if (r == 0)

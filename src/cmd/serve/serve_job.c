@@ -57,6 +57,11 @@ static json_t *use_id(const char *name)
                                : json_sprintf("deployment-%s", hex);
 }
 
+static int set_limit(json_t *plan, uint64_t limit)
+{
+    return !limit ? 0 : json_object_set_new(plan, "cache_limit", json_integer((json_int_t)limit));
+}
+
 int serve_job_plan(const struct serve_job *j, json_t **ret, struct err *err)
 {
     AUTO_JSON *models = json_array();
@@ -71,7 +76,7 @@ int serve_job_plan(const struct serve_job *j, json_t **ret, struct err *err)
                   use_id(j->name), "models", models);
     if (r < 0)
         return r;
-    if (set_text(plan, "key_file", j->key_file) < 0)
+    if (set_text(plan, "key_file", j->key_file) < 0 || set_limit(plan, j->cache_limit) < 0)
         return err_oom(err);
     if (j->certificate &&
         (json_object_set_new(plan, "tls", json_pack("{s:s}", "certificate", j->certificate)) < 0 ||

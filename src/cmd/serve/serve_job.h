@@ -20,6 +20,7 @@ struct serve_job {
     const char *host;                      /* numeric address of the gateway; NULL: its machine's */
     const char *key_file;                  /* NULL: no key is wanted */
     const char *certificate, *private_key; /* NULL: no TLS */
+    uint64_t cache_limit;                  /* of models from HDFS on a node; 0: default */
 };
 
 /* The first plan (serve/deployment/deployment_plan.h); the caller's. */

@@ -25,6 +25,12 @@ static bool in_container(const struct plan *p, const struct framework_task *t)
     return p->agent->yarn && t->role->place != SPEC_PLACE_CLIENT;
 }
 
+/* An image does not have the node's directories. */
+static bool on_its_node(const struct plan *p, const struct framework_task *t)
+{
+    return in_container(p, t) && !t->role->image && !t->spec->image;
+}
+
 static bool on_yarn(const struct plan *p, const struct framework_task *t)
 {
     (void)t;
@@ -69,6 +75,9 @@ static const struct {
     { "TMPDIR",                     "<temporary directory>",               always },
     { "TORCHELASTIC_ERROR_FILE",    "<file for the task's error>",         tells_errors },
     { "YDL_CONTAINER",              "<id of the container>",               on_yarn },
+    { "YDL_HADOOP_CONF",            "<directory with the cluster's configuration>", in_container },
+    { "YDL_HADOOP_USER",            "<the job's user>",                    in_container },
+    { "YDL_NODE_DIRS",              "<the user's directories on the node>", on_its_node },
     { "YDL_OUT",                    "<directory of the task's results>",   on_yarn },
     { "YDL_SOCKET",                 "<socket of the task>",                always },
     { "YDL_SPEC",                   "<file with all addresses>",           always },

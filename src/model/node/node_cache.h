@@ -16,6 +16,8 @@
 
 struct session;
 
+#define NODE_CACHE_LIMIT (INT64_C(50) << 30) /* bytes, unless somebody says otherwise */
+
 struct node_cache_want {
     const struct strs *dirs; /* DIR, in the order in which they are tried */
     uint64_t limit;          /* bytes in each of them, beyond which unused versions are removed */

@@ -8,7 +8,8 @@
  *                      "format": "onnx", "library": "/…/libonnxruntime.so", "sha256": "…",
  *                      "manifest": "…"}],
  *        "update": {…}, "next": {…}, "last": {…}, "settings": {"cpus": "1"}}],
- *      "answers": [{"id": "…", "error": "…"}], "gateway": {"host": "127.0.0.1"}}
+ *      "answers": [{"id": "…", "error": "…"}], "gateway": {"host": "127.0.0.1"},
+ *      "cache_limit": 53687091200}
  *
  * The environment of the job's tasks has the first one. From then on the gateway's task alone
  * changes it (controller.h); everybody else asks for changes (deployment_request.h). Members that

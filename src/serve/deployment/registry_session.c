@@ -10,6 +10,7 @@
 int registry_session_new(struct loop *l, bool hasty, struct session **ret, struct err *err)
 {
     const struct session_options o = { .conf_dir = getenv(REGISTRY_CONF_ENV),
+                                       .user = getenv(REGISTRY_USER_ENV),
                                        .principal = getenv(REGISTRY_PRINCIPAL_ENV),
                                        .keytab = getenv(REGISTRY_KEYTAB_ENV),
                                        .caller = "ydl serve",

@@ -7,10 +7,12 @@
 struct session;
 
 /* Of the tasks, where their own environment would not do: a directory with the cluster's
- * configuration, and with Kerberos whose keys to sign in with (see session.h). */
-#define REGISTRY_CONF_ENV "YDL_SERVE_CONF"
-#define REGISTRY_PRINCIPAL_ENV "YDL_SERVE_PRINCIPAL"
-#define REGISTRY_KEYTAB_ENV "YDL_SERVE_KEYTAB"
+ * configuration and, in a container of YARN, which user the job is of (the agent says both); with
+ * Kerberos here, whose keys to sign in with (see session.h). */
+#define REGISTRY_USER_ENV "YDL_HADOOP_USER"
+#define REGISTRY_CONF_ENV "YDL_HADOOP_CONF"
+#define REGISTRY_PRINCIPAL_ENV "YDL_HADOOP_PRINCIPAL"
+#define REGISTRY_KEYTAB_ENV "YDL_HADOOP_KEYTAB"
 
 /* Reads the configuration, and the tokens as they are now. `hasty`: who asks has other things to do
  * than to wait for a cluster that is away. Contacts nobody. *ret is the caller's. */

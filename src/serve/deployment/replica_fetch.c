@@ -14,7 +14,6 @@
 #include <string.h>
 
 #define TELL_MS 1000
-#define LIMIT_GB 50 /* unless the plan says otherwise */
 
 struct fetching {
     const struct replica_task *t;
@@ -111,7 +110,7 @@ static int get_version(struct fetching *f, const json_t *plan, json_t *version, 
     AUTO_STRS dirs = { 0 };
     const struct node_cache_want w = {
         .dirs = &dirs,
-        .limit = (uint64_t)json_int_or(plan, "cache_limit", (int64_t)LIMIT_GB << 30),
+        .limit = (uint64_t)json_int_or(plan, "cache_limit", NODE_CACHE_LIMIT),
         .registry = json_string_value(json_object_get(plan, "registry")),
         .model = json_string_value(json_object_get(version, "model")),
         .version = json_int_or(version, "version", 0),
