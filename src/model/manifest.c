@@ -3,8 +3,6 @@
 #include "base/str.h"
 #include "model/name.h"
 
-#include <openssl/evp.h>
-#include <stdio.h>
 #include <string.h>
 
 #define PATH_MOST 4096
@@ -202,13 +200,12 @@ static int manifest_check_tree(const struct manifest *m, const char *what, struc
 
 static int manifest_hash(const void *p, size_t n, char ret[SHA256_TEXT], struct err *err)
 {
-    unsigned char sum[EVP_MAX_MD_SIZE];
+    AUTO_SHA256 *sha = NULL;
+    int r = sha256_new(&sha, err);
 
-    if (EVP_Digest(p, n, sum, NULL, EVP_sha256(), NULL) != 1)
-        return err_oom(err);
-    for (size_t i = 0; i < (SHA256_TEXT - 1) / 2; i++)
-        snprintf(ret + 2 * i, 3, "%02x", sum[i]);
-    return 0;
+    if (r == 0)
+        r = sha256_add(sha, p, n, err);
+    return r == 0 ? sha256_end(sha, ret, err) : r;
 }
 
 int manifest_parse(const char *what, const void *p, size_t n, struct manifest *ret, struct err *err)

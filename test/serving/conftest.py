@@ -101,7 +101,7 @@ class FromHdfs(Serving):
         super().__init__(tmp, models)
 
     def prepare(self):
-        self.env.update({k: v for k, v in self.cluster.env("alice").items() if k.startswith("HADOOP_")})
+        self.env.update({k: v for k, v in self.cluster.env("alice").items() if k.startswith(("HADOOP_", "KRB5"))})
         self.env["XDG_CACHE_HOME"] = str(self.tmp / "cache")
         config = self.tmp / ".config" / "ydl"
         config.mkdir(parents=True)
@@ -123,5 +123,9 @@ class FromHdfs(Serving):
 
 @pytest.fixture
 def hdfs(tmp_path, models, cluster):  # pylint: disable=redefined-outer-name
-    one = FromHdfs(tmp_path, models, cluster)
-    yield from lent(one)
+    yield from lent(FromHdfs(tmp_path, models, cluster))
+
+
+@pytest.fixture
+def hdfs_of_each(tmp_path, models, each_cluster):  # pylint: disable=redefined-outer-name
+    yield from lent(FromHdfs(tmp_path, models, each_cluster))

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 
+import pytest
 from test_deploy_handlers import HANDLER, push
 
 
@@ -77,3 +78,17 @@ def test_who_may_not_read_a_model_cannot_deploy_it(hdfs):
     done = hdfs.run("serve", "deploy", "mlp", env={"HADOOP_USER_NAME": "mallory"})
     assert done.returncode == 77 and "ermission denied" in done.stderr.decode(), done
     assert not hdfs.processes()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("each_cluster", ["krb_cluster", "ha_cluster"], indirect=True)
+def test_it_works_with_kerberos_and_when_another_namenode_takes_over(hdfs_of_each, each_cluster):
+    hdfs = hdfs_of_each
+    hdfs.deploy("mlp", "--cpus", 1)
+    first = hdfs.predict()
+    hdfs.push("mlp2")
+    if each_cluster.lay.spec.ha:
+        each_cluster.failover("nn")
+    hdfs.run("serve", "update", "mlp", "--watch", "1s", check=0)
+    assert hdfs.predict() != first and len(hdfs.said("fetched mlp:[12], ")) == 2
+    assert [use["versions"] for use in uses(hdfs)] == [[2]]

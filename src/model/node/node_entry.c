@@ -8,7 +8,6 @@
 #include "model/layout.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -20,7 +19,7 @@ struct checking {
     struct timespec since; /* of the manifest */
     struct manifest m;
     struct err *why;
-    EVP_MD_CTX *md;
+    struct sha256 *sha;
     uint8_t *piece;
 };
 
@@ -53,24 +52,21 @@ static bool entry_is_later(const struct timespec *a, const struct timespec *b)
 
 static int entry_hash(struct checking *c, int fd, const char *path, const char *wanted)
 {
-    unsigned char sum[EVP_MAX_MD_SIZE];
     char text[SHA256_TEXT];
-    ssize_t n;
+    ssize_t n = 1;
+    int r = sha256_begin(c->sha, c->why);
 
-    if (EVP_DigestInit_ex(c->md, EVP_sha256(), NULL) != 1)
-        return err_oom(c->why);
-    while ((n = read(fd, c->piece, PIECE)) != 0) {
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) /* a bad sector: another copy may do */
+    while (r == 0 && n != 0) {
+        n = read(fd, c->piece, PIECE);
+        if (n < 0 && errno != EINTR) /* a bad sector: another copy may do */
             return entry_bad(c->why, path, "cannot be read");
-        if (EVP_DigestUpdate(c->md, c->piece, (size_t)n) != 1)
-            return err_oom(c->why);
+        if (n > 0)
+            r = sha256_add(c->sha, c->piece, (size_t)n, c->why);
     }
-    if (EVP_DigestFinal_ex(c->md, sum, NULL) != 1)
-        return err_oom(c->why);
-    for (size_t i = 0; i < (SHA256_TEXT - 1) / 2; i++)
-        (void)snprintf(text + 2 * i, 3, "%02x", sum[i]);
+    if (r == 0)
+        r = sha256_end(c->sha, text, c->why);
+    if (r < 0)
+        return r;
     return str_eq(text, wanted) ? 1 : entry_bad(c->why, path, "was changed");
 }
 
@@ -116,17 +112,17 @@ static int entry_run(void *arg)
 int node_entry_check(struct loop *l, const char *dir, const char *hash, bool all,
                      struct manifest *ret, struct err *why)
 {
+    AUTO_SHA256 *sha = NULL;
+    AUTO_FREE uint8_t *piece = malloc(PIECE);
     struct err own = ERR_INIT;
-    struct checking c = { .dir = dir,
-                          .hash = hash,
-                          .all = all,
-                          .why = why ? why : &own,
-                          .md = EVP_MD_CTX_new(),
-                          .piece = malloc(PIECE) };
-    int r = c.md && c.piece ? work_run(l, entry_run, &c) : err_oom(why);
+    struct checking c = {
+        .dir = dir, .hash = hash, .all = all, .why = why ? why : &own, .piece = piece
+    };
+    int r = piece ? sha256_new(&sha, c.why) : err_oom(c.why);
 
-    EVP_MD_CTX_free(c.md);
-    free(c.piece);
+    c.sha = sha;
+    if (r == 0)
+        r = work_run(l, entry_run, &c);
     if (r == 1 && ret)
         *ret = c.m;
     else

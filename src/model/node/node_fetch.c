@@ -4,21 +4,17 @@
 #include "model/layout.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define TELL_MS 200
-
-AUTO_DEFINE(node_digest, EVP_MD_CTX *, EVP_MD_CTX_free);
 
 struct node_copy {
     const struct node_fetch *f;
     const struct manifest_file *file;
     const char *path; /* here */
     int fd;
-    EVP_MD_CTX *md;
+    struct sha256 *sha;
     uint64_t done; /* of this file */
     uint64_t *all; /* of all files */
     int64_t *told;
@@ -42,8 +38,9 @@ static int copy_take(struct node_copy *c, const void *p, size_t n, struct err *e
 
     if (n > c->file->size - c->done)
         return err_set(err, -EBADMSG, "it has more bytes than its manifest says");
-    if (EVP_DigestUpdate(c->md, p, n) != 1)
-        return err_oom(err);
+    r = sha256_add(c->sha, p, n, err);
+    if (r < 0)
+        return r;
     r = path_write_fd(c->fd, p, n);
     c->local = r < 0;
     if (r < 0)
@@ -83,15 +80,11 @@ static int copy_on(struct node_copy *c, struct err *err)
 
 static int copy_check(const struct node_copy *c, struct err *err)
 {
-    unsigned char sum[EVP_MAX_MD_SIZE];
     char text[SHA256_TEXT];
+    int r = sha256_end(c->sha, text, err);
 
-    if (EVP_DigestFinal_ex(c->md, sum, NULL) != 1)
-        return err_oom(err);
-    for (size_t i = 0; i < (SHA256_TEXT - 1) / 2; i++)
-        (void)snprintf(text + 2 * i, 3, "%02x", sum[i]);
-    if (c->done == c->file->size && str_eq(text, c->file->sha256))
-        return 0;
+    if (r < 0 || (c->done == c->file->size && str_eq(text, c->file->sha256)))
+        return r;
     return err_set(err, -EBADMSG, "its bytes do not match the manifest");
 }
 
@@ -106,15 +99,15 @@ static int copy_bytes(struct node_copy *c, struct err *err)
 
 static int copy_file(struct node_copy *c, struct err *err)
 {
-    AUTO(node_digest) EVP_MD_CTX *md = EVP_MD_CTX_new();
     AUTO_FREE char *path = path_join(c->f->part, c->file->path);
+    AUTO_SHA256 *sha = NULL;
     AUTO_FREE char *dir = path ? path_dir(path) : NULL;
     AUTO_CLOSE int fd = -1;
     int r;
 
-    if (!dir || !md || EVP_DigestInit_ex(md, EVP_sha256(), NULL) != 1)
-        return err_oom(err);
-    r = path_mkdirs(dir, 0700, err);
+    r = dir ? path_mkdirs(dir, 0700, err) : err_oom(err);
+    if (r == 0)
+        r = sha256_new(&sha, err);
     if (r < 0)
         return r;
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
@@ -123,7 +116,7 @@ static int copy_file(struct node_copy *c, struct err *err)
         return err_sys(err, "make '%s'", path);
     c->path = path;
     c->fd = fd;
-    c->md = md;
+    c->sha = sha;
     c->done = 0;
     c->local = false;
     return copy_bytes(c, err);

@@ -148,7 +148,7 @@ static int fetch_and_tell(struct fetching *f, const json_t *plan, json_t *versio
         r = get_version(f, plan, version, err);
     group_cancel(&g);
     (void)group_wait(&g, NULL);
-    if (f->began)
+    if (f->began || strcmp(f->t->attempt, "0") != 0) /* or one before us was killed */
         (void)task_store_delete(&f->store, f->key, NULL);
     return r;
 }
