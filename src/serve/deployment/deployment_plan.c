@@ -245,6 +245,14 @@ static json_t *replicas_of(const json_t *model, const json_t *version, const str
     return take(list);
 }
 
+/* Everything but a program of its own is run by our model server. */
+static bool version_answers_grpc(const json_t *v)
+{
+    const char *format = json_string_value(json_object_get(v, "format"));
+
+    return format && !str_eq(format, "command");
+}
+
 /* Of two versions the one that does not serve any more gets no replicas once requests have left it:
  * the gateway waits for what they still answer. */
 static json_t *versions_of(const json_t *model, const struct strs *keys)
@@ -261,7 +269,8 @@ static json_t *versions_of(const json_t *model, const struct strs *keys)
                       number != json_int_or(model, "serve", 0);
 
         if (json_array_append_new(
-                list, json_pack("{s:I, s:o}", "version", (json_int_t)number, "replicas",
+                list, json_pack("{s:I, s:b, s:o}", "version", (json_int_t)number, "grpc",
+                                (int)version_answers_grpc(v), "replicas",
                                 leaves ? json_array() : replicas_of(model, v, keys))) < 0)
             return NULL;
     }

@@ -8,6 +8,7 @@
  * has. */
 #include "base/path.h"
 #include "serve/gateway/gateway_private.h"
+#include "serve/gateway/haproxy_grpc.h"
 #include "serve/gateway/haproxy_log.h"
 #include "serve/key_file.h"
 
@@ -127,7 +128,9 @@ static int apply_maps(const char *dir, const struct gateway_spec *s,
     } maps[] = { { "route.map", { .max = MIB } },
                  { "canary.map", { .max = MIB } },
                  { "percent.map", { .max = MIB } },
-                 { "versions.map", { .max = MIB } } };
+                 { "versions.map", { .max = MIB } },
+                 { "grpc.map", { .max = MIB } } };
+    char backend[HAPROXY_BACKEND];
     int r = 0;
 
     for (size_t i = 0; i < s->n && r == 0; i++) {
@@ -144,6 +147,9 @@ static int apply_maps(const char *dir, const struct gateway_spec *s,
             long long number = (long long)s->models[i].versions[k].number;
 
             r = buf_printf(&maps[3].text, "%s:%lld %s:%lld\n", name, number, name, number);
+            if (r == 0 && s->models[i].versions[k].grpc)
+                r = buf_printf(&maps[4].text, "%s:%lld %s\n", name, number,
+                               haproxy_grpc_backend(backend, &s->models[i], number));
         }
     }
     if (r < 0)

@@ -1,6 +1,7 @@
 /* gateway_servers.c - HAProxy's servers are made to be those of the spec, by its run-time API. */
 #include "base/array.h"
 #include "serve/gateway/gateway_private.h"
+#include "serve/gateway/haproxy_grpc.h"
 #include "serve/gateway/haproxy_runtime.h"
 #include "serve/gateway/reconcile.h"
 
@@ -29,6 +30,7 @@ int gateway_look(struct gateway *g, struct err *err)
     if (r == 0) {
         struct gateway_view before = g->view;
 
+        haproxy_servers_join(v.servers, v.n);
         g->view = v;
         v = before;
     }
@@ -45,41 +47,53 @@ bool gateway_is_drained(const struct gateway *g, const char *address)
 
 /* ---- what there should be ---- */
 
+#define MOST_BACKENDS (2 * GATEWAY_MODELS * GATEWAY_VERSIONS)
+
 struct wanted {
     struct reconcile_wanted *v;
     size_t n;
     char (*backends)[HAPROXY_BACKEND];
 };
 
+static int servers_of(struct gateway *g, struct gateway_model *m, const struct gateway_version *v,
+                      const char *backend, struct wanted *w)
+{
+    int r = 0;
+
+    for (size_t j = 0; j < v->n && r == 0; j++) {
+        const struct gateway_replica *x = &v->replicas[j];
+
+        r = ARRAY_ADD(w->v, w->n,
+                      (struct reconcile_wanted){
+                          .backend = backend,
+                          .name = x->address,
+                          .weight = x->weight,
+                          .drain = gateway_is_drained(g, x->address),
+                          .owner = m,
+                      });
+    }
+    return r;
+}
+
 static int servers_list(struct gateway *g, struct wanted *w)
 {
     size_t backends = 0;
+    int r = 0;
 
-    w->backends = calloc(GATEWAY_MODELS * GATEWAY_VERSIONS, sizeof(*w->backends));
+    w->backends = calloc(MOST_BACKENDS, sizeof(*w->backends));
     if (!w->backends)
         return -ENOMEM;
     for (size_t i = 0; i < g->spec->n; i++)
-        for (size_t k = 0; k < g->spec->models[i].n; k++) {
+        for (size_t k = 0; k < g->spec->models[i].n && r == 0; k++) {
             struct gateway_model *m = &g->spec->models[i];
             const struct gateway_version *v = &m->versions[k];
-            const char *backend = haproxy_backend(w->backends[backends++], m, v->number);
 
-            for (size_t j = 0; j < v->n; j++) {
-                const struct gateway_replica *x = &v->replicas[j];
-                int r = ARRAY_ADD(w->v, w->n,
-                                  (struct reconcile_wanted){
-                                      .backend = backend,
-                                      .name = x->address,
-                                      .weight = x->weight,
-                                      .drain = gateway_is_drained(g, x->address),
-                                      .owner = m,
-                                  });
-
-                if (r < 0)
-                    return r;
-            }
+            r = servers_of(g, m, v, haproxy_backend(w->backends[backends++], m, v->number), w);
+            if (r == 0 && v->grpc)
+                r = servers_of(g, m, v, haproxy_grpc_backend(w->backends[backends++], m, v->number),
+                               w);
         }
-    return 0;
+    return r;
 }
 
 static int servers_is_wanted(void *user, const char *backend, const char *server)
@@ -90,7 +104,7 @@ static int servers_is_wanted(void *user, const char *backend, const char *server
         if (str_eq(w->v[i].backend, backend) && str_eq(w->v[i].name, server))
             return 1;
     if (!*server)
-        for (size_t i = 0; i < GATEWAY_MODELS * GATEWAY_VERSIONS && w->backends[i][0]; i++)
+        for (size_t i = 0; i < MOST_BACKENDS && w->backends[i][0]; i++)
             if (str_eq(w->backends[i], backend))
                 return 1;
     return 0;
@@ -102,10 +116,12 @@ static int servers_count(struct gateway *g, struct wanted *w)
     int r = 0;
 
     traffic_keep(g->traffic, servers_is_wanted, w);
-    for (size_t i = 0; i < GATEWAY_MODELS * GATEWAY_VERSIONS && w->backends[i][0] && r == 0; i++)
-        r = traffic_declare(g->traffic, w->backends[i], "", now);
+    for (size_t i = 0; i < MOST_BACKENDS && w->backends[i][0] && r == 0; i++)
+        if (!haproxy_grpc_beside(w->backends[i]))
+            r = traffic_declare(g->traffic, w->backends[i], "", now);
     for (size_t i = 0; i < w->n && r == 0; i++)
-        r = traffic_declare(g->traffic, w->v[i].backend, w->v[i].name, now);
+        if (!haproxy_grpc_beside(w->v[i].backend))
+            r = traffic_declare(g->traffic, w->v[i].backend, w->v[i].name, now);
     return r;
 }
 
@@ -136,7 +152,7 @@ static int servers_step(struct gateway *g, const struct reconcile_step *s, struc
 
     switch (s->action) {
     case RECONCILE_ADD:
-        if (haproxy_server_words(&words, s->wanted->owner, 0) < 0 || !buf_text(&words))
+        if (haproxy_server_words(&words, s->wanted->owner, b, 0) < 0 || !buf_text(&words))
             return err_oom(err);
         return servers_ready(g, s, buf_text(&words), err);
     case RECONCILE_READY:

@@ -94,6 +94,7 @@ static int spec_replicas(void *object, const json_t *v, const char *where, struc
 /* clang-format off */
 static const struct spec_key version_keys[] = {
     { "version",  SPEC_NUMBER, VERSION(number),   true,  1, LAST_VERSION, NULL },
+    { "grpc",     SPEC_FLAG,   VERSION(grpc),     false, 0, 0, NULL },
     { "replicas", SPEC_OTHER,  VERSION(replicas), true,  0, 0, spec_replicas },
     { 0 },
 };

@@ -33,6 +33,7 @@ struct gateway_replica {
 
 struct gateway_version {
     int64_t number;
+    bool grpc; /* its replicas answer gRPC on the same port */
     struct gateway_replica *replicas;
     size_t n;
 };

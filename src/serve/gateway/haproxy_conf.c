@@ -5,6 +5,7 @@
  * stays, and a new process accepts what came meanwhile. Its log goes to standard output, a pipe. */
 #include "serve/gateway/haproxy_conf.h"
 #include "base/str.h"
+#include "serve/gateway/haproxy_grpc.h"
 #include "serve/gateway/haproxy_log.h"
 
 #include <stdio.h>
@@ -30,14 +31,15 @@ const char *haproxy_backend(char out[HAPROXY_BACKEND], const struct gateway_mode
 
 /* A server that is added at run time does not get the default of pool-max-conn: without it, it
  * keeps no connection for the next request. */
-int haproxy_server_words(struct buf *out, const struct gateway_model *m, unsigned weight)
+int haproxy_server_words(struct buf *out, const struct gateway_model *m, const char *backend,
+                         unsigned weight)
 {
     int r = buf_printf(
         out,
-        "check inter 500ms fastinter 100ms downinter 100ms rise 1 fall 2 "
+        "%scheck inter 500ms fastinter 100ms downinter 100ms rise 1 fall 2 "
         "observe layer4 error-limit 1 on-error mark-down pool-purge-delay 1s pool-max-conn -1 "
         "weight %u",
-        weight);
+        haproxy_grpc_beside(backend) ? HAPROXY_GRPC_WORDS : "", weight);
 
     if (r == 0 && m->in_flight)
         r = buf_printf(out, " maxconn %u", m->in_flight);
@@ -53,6 +55,7 @@ static int conf_global(const struct haproxy_conf *c, struct buf *out)
                        "    no strict-limits\n"
                        "    nbthread %u\n"
                        "    tune.bufsize %u\n"
+                       "    tune.h2.max-concurrent-streams %u\n"
                        "    hard-stop-after %lldms\n"
                        "    stats socket %s mode 600 level admin\n"
                        "    stats timeout 10s\n"
@@ -62,7 +65,8 @@ static int conf_global(const struct haproxy_conf *c, struct buf *out)
                        s->threads          ? s->threads
                        : c->processors > 1 ? 2
                                            : 1,
-                       HAPROXY_BUFFER, (long long)(s->drain_ms > 0 ? s->drain_ms : 1), c->socket);
+                       HAPROXY_BUFFER, HAPROXY_STREAMS,
+                       (long long)(s->drain_ms > 0 ? s->drain_ms : 1), c->socket);
 
     if (r == 0)
         r = buf_printf(out,
@@ -110,19 +114,29 @@ static int conf_replica_key(const struct haproxy_conf *c, struct buf *out)
                : 0;
 }
 
+#define KEY_WANTED "A key is needed: send the header 'Authorization: Bearer KEY'."
+
 static int conf_key(const struct haproxy_conf *c, struct buf *out)
 {
+    int r;
+
     if (!c->keys)
         return 0;
-    return buf_printf(
-        out,
-        "    acl open path /v2/health/live /v2/health/ready\n"
-        "    acl known http_auth_bearer,sha2(256),hex -m str -f %s/keys\n"
-        "    http-request return status 401 content-type application/json "
-        "hdr WWW-Authenticate Bearer string \"{\\\"error\\\": \\\"A key is needed: send the header "
-        "'Authorization: Bearer KEY'.\\\"}\\n\" unless open or known\n"
-        "    http-request del-header Authorization\n",
-        c->dir);
+    r = buf_printf(out,
+                   "    acl open path /v2/health/live /v2/health/ready "
+                   "/inference.GRPCInferenceService/ServerLive "
+                   "/inference.GRPCInferenceService/ServerReady\n"
+                   "    acl known http_auth_bearer,sha2(256),hex -m str -f %s/keys\n",
+                   c->dir);
+    if (r == 0 && haproxy_grpc_is_wanted(c->spec))
+        r = haproxy_grpc_key(out, KEY_WANTED);
+    return r < 0
+               ? r
+               : buf_add_str(out,
+                             "    http-request return status 401 content-type application/json "
+                             "hdr WWW-Authenticate Bearer string \"{\\\"error\\\": \\\"" KEY_WANTED
+                             "\\\"}\\n\" unless open or known\n"
+                             "    http-request del-header Authorization\n");
 }
 
 /* HAProxy's own numbers, where it was built with them; to whoever may ask the models, too. */
@@ -136,9 +150,8 @@ static int conf_metrics(struct buf *out)
 
 /* /v1/models/NAME and /v2/models/NAME name a model, with /versions/N a version; anything else goes
  * to the first model. */
-static int conf_routes(const struct haproxy_conf *c, struct buf *out)
+static int conf_names(const struct haproxy_conf *c, struct buf *out)
 {
-    const char *dir = c->dir;
     int r = buf_printf(
         out,
         "    acl named path_beg /v1/models/ /v2/models/\n"
@@ -146,30 +159,48 @@ static int conf_routes(const struct haproxy_conf *c, struct buf *out)
         "    http-request set-var(txn.model) str(%s)\n"
         "    http-request set-var(txn.model) path,field(4,/),url_dec,field(1,:) if named\n"
         "    http-request set-var(txn.version) path,field(6,/),url_dec,field(1,:) "
-        "if named versioned\n"
-        "    http-request set-var(txn.draw) rand(%d)\n"
-        "    http-request set-var(txn.backend) var(txn.model),map_str(%s/route.map)\n"
-        "    http-request set-var(txn.left) "
-        "var(txn.model),map_str_int(%s/percent.map,0),sub(txn.draw)\n"
-        "    http-request set-var(txn.backend) var(txn.model),map_str(%s/canary.map) "
-        "if { var(txn.left) -m int gt 0 }\n",
-        c->spec->models[0].name, GATEWAY_HUNDRED, dir, dir, dir);
+        "if named versioned\n",
+        c->spec->models[0].name);
+
+    return r == 0 && haproxy_grpc_is_wanted(c->spec) ? haproxy_grpc_names(c->dir, out) : r;
+}
+
+static int conf_routes(const struct haproxy_conf *c, struct buf *out)
+{
+    const char *dir = c->dir;
+    int r = conf_names(c, out);
 
     if (r == 0)
         r = buf_printf(
             out,
-            "    http-request set-var(txn.backend) "
-            "var(txn.model),concat(:,txn.version,),map_str(%s/versions.map,:) if named versioned\n"
+            "    http-request set-var(txn.draw) rand(%d)\n"
+            "    http-request set-var(txn.backend) var(txn.model),map_str(%s/route.map)\n"
+            "    http-request set-var(txn.left) "
+            "var(txn.model),map_str_int(%s/percent.map,0),sub(txn.draw)\n"
+            "    http-request set-var(txn.backend) var(txn.model),map_str(%s/canary.map) "
+            "if { var(txn.left) -m int gt 0 }\n",
+            GATEWAY_HUNDRED, dir, dir, dir);
+    if (r == 0)
+        r = buf_printf(out,
+                       "    http-request set-var(txn.backend) "
+                       "var(txn.model),concat(:,txn.version,),map_str(%s/versions.map,:) "
+                       "if { var(txn.version) -m len gt 0 }\n",
+                       dir);
+    if (r == 0 && haproxy_grpc_is_wanted(c->spec))
+        r = haproxy_grpc_no_version(out);
+    if (r == 0)
+        r = buf_add_str(
+            out,
             "    http-request return status 404 content-type application/json "
-            "lf-string \"{\\\"error\\\": \\\"There is no model %%[var(txn.model),json(utf8s)] here"
+            "lf-string \"{\\\"error\\\": \\\"There is no model %[var(txn.model),json(utf8s)] here"
             ".\\\"}\\n\" unless { var(txn.backend) -m found }\n"
             "    http-request return status 404 content-type application/json "
-            "lf-string \"{\\\"error\\\": \\\"Version %%[var(txn.version),json(utf8s)] of model "
-            "%%[var(txn.model),json(utf8s)] is not served here.\\\"}\\n\" "
-            "if { var(txn.backend) -m str : }\n"
-            "    use_backend %%[var(txn.backend)]\n",
-            dir);
-    return r;
+            "lf-string \"{\\\"error\\\": \\\"Version %[var(txn.version),json(utf8s)] of model "
+            "%[var(txn.model),json(utf8s)] is not served here.\\\"}\\n\" "
+            "if { var(txn.backend) -m str : }\n");
+    if (r == 0 && haproxy_grpc_is_wanted(c->spec))
+        r = haproxy_grpc_choose(dir, out);
+    return r < 0 ? r : buf_add_str(out, "    use_backend %[var(txn.backend)]\n");
 }
 
 static int conf_frontend(const struct haproxy_conf *c, struct buf *out)
@@ -185,6 +216,8 @@ static int conf_frontend(const struct haproxy_conf *c, struct buf *out)
         r = buf_add_str(out, "    log-format \"" HAPROXY_LOG_FORMAT "\"\n");
     if (r == 0)
         r = conf_ids(out);
+    if (r == 0 && haproxy_grpc_is_wanted(c->spec))
+        r = haproxy_grpc_calls(out);
     if (r == 0)
         r = conf_key(c, out);
     if (r == 0)
@@ -215,38 +248,25 @@ static int conf_check(const struct haproxy_conf *c, const struct gateway_model *
     return r < 0 ? r : buf_add_str(out, "\n");
 }
 
-/* A replica may end a kept connection just when the next request is sent on it: so connections are
- * kept only where a request may be sent again.
- *
- * A process that stops counts no servers as usable, and uses them for what it still answers. */
-static int conf_backend(const struct haproxy_conf *c, const struct gateway_model *m,
-                        const struct gateway_version *v, struct buf *out)
+static int conf_not_ready(const struct gateway_model *m, int64_t version, bool grpc,
+                          struct buf *out)
+{
+    if (grpc)
+        return haproxy_grpc_not_ready(m->name, version, out);
+    return buf_printf(out,
+                      "    http-request return status 503 content-type application/json "
+                      "hdr Retry-After 1 string \"{\\\"error\\\": \\\"No replica of %s, version "
+                      "%lld, is ready.\\\"}\\n\" if { nbsrv eq 0 } !{ stopping }\n",
+                      m->name, (long long)version);
+}
+
+static int conf_servers(const struct haproxy_conf *c, const struct gateway_model *m,
+                        const struct gateway_version *v, const char *backend, struct buf *out)
 {
     char name[HAPROXY_BACKEND];
-    int r;
+    int r = 0;
 
     (void)haproxy_backend(name, m, v->number);
-    r = buf_printf(out,
-                   "backend %s\n"
-                   "    balance leastconn\n"
-                   "    option httpchk\n",
-                   name);
-    if (r == 0)
-        r = conf_check(c, m, v, out);
-    if (r < 0)
-        return r;
-    r = buf_printf(out,
-                   "    http-check expect status 200\n"
-                   "    option redispatch 1\n"
-                   "    retries 3\n"
-                   "    http-reuse %s\n"
-                   "    retry-on conn-failure%s\n"
-                   "    http-request return status 503 content-type application/json "
-                   "hdr Retry-After 1 string \"{\\\"error\\\": \\\"No replica of %s, version "
-                   "%lld, is ready.\\\"}\\n\" if { nbsrv eq 0 } !{ stopping }\n"
-                   "    http-request deny deny_status 503 if { queue(%s) ge %u }\n",
-                   m->retry ? "always" : "never", m->retry ? " empty-response 503" : "", m->name,
-                   (long long)v->number, name, m->queue);
     for (size_t i = 0; r == 0 && i < v->n; i++) {
         const struct gateway_replica *x = &v->replicas[i];
 
@@ -254,11 +274,57 @@ static int conf_backend(const struct haproxy_conf *c, const struct gateway_model
             continue;
         r = buf_printf(out, "    server %s %s ", x->address, x->address);
         if (r == 0)
-            r = haproxy_server_words(out, m, x->weight);
+            r = haproxy_server_words(out, m, backend, x->weight);
         if (r == 0)
             r = buf_add_str(out, "\n");
     }
     return r;
+}
+
+/* A replica may end a kept connection just when the next request is sent on it: so connections are
+ * kept only where a request may be sent again.
+ *
+ * A process that stops counts no servers as usable, and uses them for what it still answers.
+ *
+ * A connection of HTTP/2 has several requests at a time: those that are on their way are counted,
+ * as connections are. */
+static int conf_backend(const struct haproxy_conf *c, const struct gateway_model *m,
+                        const struct gateway_version *v, const char *name, struct buf *out)
+{
+    int r = buf_printf(out,
+                       "backend %s\n"
+                       "    balance leastconn\n"
+                       "    option httpchk\n",
+                       name);
+
+    if (r == 0)
+        r = conf_check(c, m, v, out);
+    if (r == 0)
+        r = buf_printf(out,
+                       "    http-check expect status 200\n"
+                       "    option redispatch 1\n"
+                       "    retries 3\n"
+                       "    http-reuse %s\n"
+                       "    retry-on conn-failure%s\n",
+                       m->retry ? "always" : "never", m->retry ? " empty-response 503" : "");
+    if (r == 0)
+        r = conf_not_ready(m, v->number, haproxy_grpc_beside(name) > 0, out);
+    if (r == 0)
+        r = buf_printf(out,
+                       "    http-request deny deny_status 503 if { queue(%s) ge %u }\n"
+                       "    http-request deny deny_status 503 if { be_conn gt %u }\n",
+                       name, m->queue, c->spec->connections);
+    return r < 0 ? r : conf_servers(c, m, v, name, out);
+}
+
+static int conf_version(const struct haproxy_conf *c, const struct gateway_model *m,
+                        const struct gateway_version *v, struct buf *out)
+{
+    char name[HAPROXY_BACKEND];
+    int r = conf_backend(c, m, v, haproxy_backend(name, m, v->number), out);
+
+    return r < 0 || !v->grpc ? r
+                             : conf_backend(c, m, v, haproxy_grpc_backend(name, m, v->number), out);
 }
 
 int haproxy_conf_write(const struct haproxy_conf *c, struct buf *out, struct err *err)
@@ -275,7 +341,7 @@ int haproxy_conf_write(const struct haproxy_conf *c, struct buf *out, struct err
         r = conf_frontend(c, out);
     for (size_t i = 0; r == 0 && i < c->spec->n; i++)
         for (size_t k = 0; r == 0 && k < c->spec->models[i].n; k++)
-            r = conf_backend(c, &c->spec->models[i], &c->spec->models[i].versions[k], out);
+            r = conf_version(c, &c->spec->models[i], &c->spec->models[i].versions[k], out);
     return r == -E2BIG ? err_set(err, r, "HAProxy's configuration would be too large")
            : r < 0     ? err_oom(err)
                        : 0;

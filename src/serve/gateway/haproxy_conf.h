@@ -7,12 +7,14 @@
  *     route.map     MODEL → backend of the version that is served
  *     canary.map    MODEL → backend of the canary
  *     percent.map   MODEL → percent of the requests that go to the canary, in hundredths
- *     versions.map  MODEL:VERSION → itself: for requests that name a version */
+ *     versions.map  MODEL:VERSION → itself: for requests that name a version
+ *     grpc.map      MODEL:VERSION → its backend for gRPC, where there is one: haproxy_grpc.h */
 #pragma once
 #include "base/buf.h"
 #include "serve/gateway/gateway_spec.h"
 
 #define HAPROXY_BUFFER 65536 /* a request that fits can be sent again */
+#define HAPROXY_STREAMS 64   /* requests of one connection of HTTP/2 at a time */
 #define HAPROXY_CONF_MAX (4 * MIB)
 
 /* Where things are, and what HAProxy had before. */
@@ -38,7 +40,8 @@ int haproxy_conf_write(const struct haproxy_conf *c, struct buf *out, struct err
 const char *haproxy_backend(char out[HAPROXY_BACKEND], const struct gateway_model *m,
                             int64_t version);
 /* What follows the address of a server: its checks and limits. */
-int haproxy_server_words(struct buf *out, const struct gateway_model *m, unsigned weight);
+int haproxy_server_words(struct buf *out, const struct gateway_model *m, const char *backend,
+                         unsigned weight);
 
 /* Answers that HAProxy gives itself, as files below DIR/errors. `i` from 0; false: there are no
  * more. */

@@ -1,17 +1,20 @@
 /* haproxy_log.h - one line of our HAProxy's log: one request. Pure.
  *
- *     ydl1 BACKEND SERVER STATUS STATE BEGAN ANSWERED ENDED RETRIES
+ *     ydl2 BACKEND SERVER STATUS STATE BEGAN ANSWERED ENDED RETRIES GRPC
  *
  * Times are microseconds; ANSWERED, when the first byte of the answer came, is - when HAProxy
- * answered itself. haproxy_conf.c writes the format. */
+ * answered itself. GRPC is the status of an answer to a call that has no message, else -: it counts
+ * as one of HTTP, and for the backend that the call's one stands beside. haproxy_conf.c writes the
+ * format. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define HAPROXY_LOG_FORMAT                                                                         \
-    "ydl1 %b %s %ST %tsc %[var(txn.began)] %[var(txn.answered)] %[date(0,us)] %rc"
-#define HAPROXY_LOG_MARK "ydl1 "
+    "ydl2 %b %s %ST %tsc %[var(txn.began)] %[var(txn.answered)] %[date(0,us)] %rc "                \
+    "%[var(txn.grpc)]"
+#define HAPROXY_LOG_MARK "ydl2 "
 #define HAPROXY_LOG_NAME 128
 
 struct haproxy_request {

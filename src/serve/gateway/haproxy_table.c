@@ -2,6 +2,7 @@
 #include "serve/gateway/haproxy_table.h"
 #include "base/array.h"
 #include "base/str.h"
+#include "serve/gateway/haproxy_grpc.h"
 
 #include <string.h>
 
@@ -153,4 +154,19 @@ int haproxy_servers(const struct haproxy_table *state, const struct haproxy_tabl
     *ret = take(v);
     *ret_n = state->rows;
     return 0;
+}
+
+void haproxy_servers_join(struct haproxy_server *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t beside = haproxy_grpc_beside(v[i].backend);
+
+        for (size_t k = 0; beside && k < n; k++) {
+            if (strlen(v[k].backend) != beside || memcmp(v[k].backend, v[i].backend, beside) != 0 ||
+                !str_eq(v[k].name, v[i].name))
+                continue;
+            v[k].up = v[k].up && v[i].up;
+            v[k].in_use += v[i].in_use;
+        }
+    }
 }

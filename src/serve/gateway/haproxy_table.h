@@ -41,6 +41,9 @@ struct haproxy_server {
 /* All servers, from both tables. *ret is the caller's: free(). `stat` may be empty. */
 int haproxy_servers(const struct haproxy_table *state, const struct haproxy_table *stat,
                     struct haproxy_server **ret, size_t *ret_n, struct err *err);
+/* A replica with two servers, one of them for gRPC, is up where both are, and does what both do:
+ * the first one says so from here on (haproxy_grpc.h). */
+void haproxy_servers_join(struct haproxy_server *v, size_t n);
 
 static inline void auto_haproxy_table_(struct haproxy_table *t)
 {
