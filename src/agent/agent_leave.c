@@ -27,9 +27,16 @@
 #include <signal.h>
 #include <sys/stat.h>
 
-#define END_MS 5000 /* for the kernel to end what was killed */
+#define END_MS 5000  /* for the kernel to end what was killed */
+#define ACK_MS 20000 /* for the master to write down what we saved: HDFS may be away */
 
 /* ---- the master is answered meanwhile ---- */
+
+static void leave_on_acked(struct agent *a)
+{
+    a->leave.acked = true;
+    cond_wake_all(&a->leave.news);
+}
 
 /* False when the connection is gone. */
 static bool leave_pings_once(struct agent *a)
@@ -47,6 +54,8 @@ static bool leave_pings_once(struct agent *a)
         agent_pong(a, m->ping);
     else if (m->body_case == AGENT__TO_AGENT__BODY_FOLLOW)
         (void)follow_begin(a, m->follow);
+    else if (m->body_case == AGENT__TO_AGENT__BODY_SAVED_ACK)
+        leave_on_acked(a);
     agent__to_agent__free_unpacked(m, NULL);
     return true;
 }
@@ -58,7 +67,7 @@ static void leave_pings_run(void *arg)
     while (a->link.channel && leave_pings_once(a))
         ;
     a->leave.pings = NULL;
-    cond_wake_all(&a->leave.pings_ended);
+    cond_wake_all(&a->leave.news);
 }
 
 void leave_pings_start(struct agent *a)
@@ -74,7 +83,7 @@ static void leave_pings_stop(struct agent *a)
     if (a->leave.pings)
         fiber_cancel(a->leave.pings);
     while (a->leave.pings)
-        (void)cond_wait(a->loop, &a->leave.pings_ended, LOOP_NEVER);
+        (void)cond_wait(a->loop, &a->leave.news, LOOP_NEVER);
 }
 
 /* ---- tasks end ---- */
@@ -118,6 +127,20 @@ static void remove_own(struct agent *a, bool master_gone)
     a->platform->remove_own(a, master_gone);
 }
 
+/* A master that dies before it has written down what we said leaves nobody who knows it, unless our
+ * container is still there: then its end, which the next master hears, says it. So we stay until it
+ * is written down, or that master is gone. An older one does not tell. */
+static void await_ack(struct agent *a)
+{
+    int64_t deadline = loop_in(a->loop, a->life.signal ? END_MS : ACK_MS);
+
+    if (!a->leave.said || !a->link.welcome->welcome->acks_saved)
+        return;
+    while (a->leave.pings && !a->leave.acked && cond_wait(a->loop, &a->leave.news, deadline) == 0)
+        ;
+    a->leave.untold = !a->leave.acked && a->leave.unsaved;
+}
+
 /* The master must have heard everything before we go, as nobody else will tell it: reports are
  * flushed and the channel is written out. If that cannot be known, what was not saved counts as
  * untold, and our exit code says so to the NodeManager instead. Pings are answered until the last
@@ -140,6 +163,7 @@ void leave_clean(struct agent *a, bool master_gone)
     files_done(a);
     start_done(a);
     remove_own(a, master_gone);
+    await_ack(a);
     leave_pings_stop(a);
     follow_stop(a);
     a->link.channel = channel_close(a->link.channel);

@@ -14,9 +14,10 @@ struct agent_leave {
     int64_t save_ms;               /* … and so much time for saving; 0: it does not say */
     bool unsaved;                  /* something could not be saved, … (export.c) */
     bool untold;                   /* … and no master that is there to the end has heard of it */
+    bool said, acked;              /* the master has been told all, … and has written it down */
     bool cleaning;                 /* nothing is needed any more */
     struct fiber *pings;           /* answers the master meanwhile; NULL: nobody does */
-    struct cond pings_ended;
+    struct cond news;              /* that one has ended, or `acked` */
 };
 
 /* Ends all tasks and everything below us. Returns after at most `grace` ms and some seconds. */

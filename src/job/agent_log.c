@@ -89,6 +89,7 @@ int agent_log_add(struct agent_log *l, const json_t *record)
         return -ENOMEM;
     a->lost = str_eq(state, "lost");
     a->saved = str_eq(state, "saved");
+    a->leaving = str_eq(state, "leaving");
     a->idle = false;
     if (keep_text(&a->container, container && *container ? container : NULL) < 0 ||
         keep_text(&a->node, json_string_value(json_object_get(record, "node"))) < 0 ||

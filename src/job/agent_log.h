@@ -12,6 +12,7 @@ struct logged_agent {
     uint32_t number;
     char *container, *node, *host; /* "" where that is not known */
     bool lost, saved;              /* gone; has saved what its tasks left, and goes */
+    bool leaving;                  /* was told to save and to go before the job's end */
     bool used, idle;               /* agent_log_forget() */
 };
 struct agent_log {          /* zero is empty */

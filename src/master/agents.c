@@ -223,6 +223,8 @@ static bool is_forgotten(const struct agent_conn *a)
  * on which a thousand start has no time for each; on this one their end would be seen. */
 static int64_t agents_patience(const struct agent_conn *a)
 {
+    if (a->leaving && a->adopted)
+        return is_forgotten(a) ? RETURN_MS : INT64_MAX;
     /* While it saves it may be cut off; then it ends its container, and the platform says so. */
     if (a->master->save.until && !a->channel)
         return (a->adopted || a->asked) && !is_forgotten(a) ? INT64_MAX : RETURN_MS;
@@ -240,6 +242,9 @@ static void agents_give_up(struct agent_conn *a)
 
     if (agents_at_client(a) && !m->save.until)
         api_client_gone(m);
+    if (a->leaving)
+        agents_leaver_gone(m, a->number, PLATFORM_LEFT_LOST,
+                           "YARN does not know its container any more");
     if (!a->lost)
         m->platform->ops->agent_gone(m->platform, a->number,
                                      is_forgotten(a) ? "YARN does not know its container any more"

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "loop/fiber.h"
 #include "master/outbox.h"
+#include "platform/platform.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -42,6 +43,7 @@ struct agent_conn { /* an agent, from its grant to its loss */
     bool saved;        /* … and has done so */
     bool results_left; /* … but for results: it was ended before it could save them */
     bool output_saved; /* what its tasks wrote is: no task starts there any more */
+    uint64_t ack_at;   /* it leaves when a copy has so much of the journal: agents_save.c */
     bool adopted;      /* of an earlier master's, and not here yet */
     bool described;    /* the cluster's description borrows its host and node */
     bool used;         /* agents_forget() */
@@ -104,8 +106,15 @@ void agents_save_late(struct agent_conn *a);
 bool agents_will_be_heard(const struct agent_conn *a);
 /* It has saved what its tasks left; `results`: these too. Only the first time counts. */
 void agents_tell_saved(struct agent_conn *a, bool results);
+/* It has said what it saved, and leaves when that is written down (SavedAck). */
+void agents_ack_later(struct agent_conn *a);
+/* The journal has all that was said: from here on only the copy is waited for. */
+void agents_ack_told(struct master *m);
+void agents_ack(struct master *m); /* the copy has more than before */
 /* It is gone: if it was to save something and did not, people are told so. */
 void agents_unsaved(struct master *m, uint32_t number, const char *why);
+/* One that a master before us had told to leave has ended. */
+void agents_leaver_gone(struct master *m, uint32_t number, enum platform_left how, const char *why);
 /* At the end of the job: reports results that were lost before they could be saved. */
 void agents_tell_lost_results(struct master *m);
 

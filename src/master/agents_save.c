@@ -4,7 +4,10 @@
  *     container ends ──► all have
  *
  * Who is away then is asked when it is back. An agent that saves does not look for its master any
- * more: when its connection or the master is lost meanwhile, the end of its container tells. */
+ * more: when its connection or the master is lost meanwhile, the end of its container tells. So
+ * that it does, the agent stays until a master after us would know what it has said:
+ *
+ *     the last Saved ──► journal ──► its copy ──► SavedAck ──► the agent leaves */
 #include "master/master_private.h"
 
 #define REPORT_MS 10000 /* from the end of their time to ours */
@@ -66,7 +69,7 @@ bool agents_will_be_heard(const struct agent_conn *a)
 {
     const struct master *m = a->master;
 
-    return m->platform->ops->apart && a->node[0] && !a->leaving &&
+    return m->platform->ops->apart && a->node[0] && (!a->leaving || a->adopted) &&
            !(m->client.gone && agents_at_client(a));
 }
 
@@ -83,6 +86,55 @@ void agents_tell_saved(struct agent_conn *a, bool results)
         engine_on_results_left(a->master->engine, a->number);
 }
 
+/* ---- what they said is written down ---- */
+
+#define ACK_UNTOLD                                                                                 \
+    UINT64_MAX /* ack_at: the journal has not got it yet; 0: nothing is waited for                 \
+                */
+
+/* Behind the end of the job nothing is written any more, and that end says it all. */
+void agents_ack_later(struct agent_conn *a)
+{
+    struct master *m = a->master;
+
+    a->ack_at = m->ended ? m->journal.size : ACK_UNTOLD;
+    m->save.acks++;
+    if (m->ended)
+        agents_ack(m);
+}
+
+void agents_ack_told(struct master *m)
+{
+    for (uint32_t i = 0; m->save.acks > 0 && i < m->agents.n; i++)
+        if (m->agents.v[i]->ack_at == ACK_UNTOLD)
+            m->agents.v[i]->ack_at = m->journal.size;
+    agents_ack(m);
+}
+
+/* Counts them anew: one that was waited for may be gone for good. */
+void agents_ack(struct master *m)
+{
+    Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
+    Agent__SavedAck body = AGENT__SAVED_ACK__INIT;
+    uint32_t wait = 0;
+
+    msg.body_case = AGENT__TO_AGENT__BODY_SAVED_ACK;
+    msg.saved_ack = &body;
+    for (uint32_t i = 0; m->save.acks > 0 && i < m->agents.n; i++) {
+        struct agent_conn *a = m->agents.v[i];
+
+        if (a->ack_at == ACK_UNTOLD || (a->ack_at && !m->ops->copy->has(m, a->ack_at))) {
+            wait++;
+        } else if (a->ack_at) {
+            a->ack_at = 0;
+            outbox_send(a, &msg);
+        }
+    }
+    m->save.acks = wait;
+}
+
+/* ---- what is not ---- */
+
 void agents_unsaved(struct master *m, uint32_t number, const char *why)
 {
     struct agent_conn *a = agents_get(m, number);
@@ -92,6 +144,32 @@ void agents_unsaved(struct master *m, uint32_t number, const char *why)
         return;
     text = str_printf("not everything could be saved that is on '%s': %s", a->node, why);
     master_unsaved(m, text ? text : "not everything could be saved");
+}
+
+/* Told to leave by a master before us, which cannot have written down what it said after that. */
+void agents_leaver_gone(struct master *m, uint32_t number, enum platform_left how, const char *why)
+{
+    struct agent_conn *a = agents_get(m, number);
+    AUTO_FREE char *text = NULL;
+
+    if (!a || a->lost || !a->adopted)
+        return;
+    if (how == PLATFORM_LEFT_UNSAVED) {
+        text = str_printf("not everything could be saved that is on '%s': %s", a->node, why);
+        master_unsaved(m, text ? text : "not everything could be saved");
+    } else if (how == PLATFORM_LEFT_LOST) {
+        agents_unsaved(m, number, why);
+    }
+    if (how == PLATFORM_LEFT_SAVED) {
+        m->ops->owed->left(m, number);
+        agents_tell_saved(a, true);
+    } else {
+        m->ops->owed->lost(m, number, why);
+        agents_tell(a, "lost");
+    }
+    a->adopted = false;
+    a->lost = true;
+    master_wake(m);
 }
 
 /* Agents save at the end of the job. Where a container is gone before, and on a machine of its own,

@@ -177,7 +177,7 @@ static void end_container(struct world *w, uint32_t i, bool well)
 
     if (well)
         drive_platform_events.on_left(&w->d->m, i);
-    if (well && w->ending) {
+    if (well) {
         for (uint32_t k = 0; k < PROCS_MAX; k++)
             g->tasks[k].owed = g->tasks[k].owed && g->tasks[k].failed;
         g->done = true;

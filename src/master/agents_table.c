@@ -92,7 +92,7 @@ static void free_agent(struct agent_conn *a)
  * saved what is counted then. */
 static bool is_forgettable(const struct agent_conn *a)
 {
-    return (a->lost || a->leaving) && !a->channel && a->readers == 0 && !a->used &&
+    return (a->lost || (a->leaving && !a->adopted)) && !a->channel && a->readers == 0 && !a->used &&
            !a->master->save.until && !agents_at_client(a);
 }
 

@@ -101,15 +101,16 @@ static void on_granted(void *user, uint32_t slot, uint32_t agent, const uint32_t
     master_wake(m);
 }
 
-/* The agent ended its container in order. During the save phase that is as good as a last Saved: an
- * agent whose connection broke while it saved does not dial again, so its exit is all that we hear.
- */
+/* The agent ended its container in order: a master has told it to leave, and all is saved. That is
+ * as good as a last Saved: an agent whose connection broke while it saved does not dial again, so
+ * its exit is all that we hear. It may have been a master before us, which died before it could
+ * write down that the slot was given back. */
 static void on_left(void *user, uint32_t slot)
 {
     struct master *m = user;
     struct agent_conn *a = agents_get(m, m->slots.v[slot].agent);
 
-    if (!a || !m->save.until)
+    if (!a)
         return;
     m->ops->owed->left(m, a->number);
     agents_tell_saved(a, true);
@@ -168,6 +169,11 @@ static void drive_on_refused(void *user, uint32_t slot, bool here, const char *t
     master_wake(m);
 }
 
+static void on_leaver(void *user, uint32_t agent, enum platform_left how, const char *text)
+{
+    agents_leaver_gone(user, agent, how, text);
+}
+
 static void on_leaving(void *user, uint32_t slot, const char *text)
 {
     struct master *m = user;
@@ -205,6 +211,7 @@ const struct platform_events drive_platform_events = {
     .on_refused = drive_on_refused,
     .on_left = on_left,
     .on_lost = on_lost,
+    .on_leaver = on_leaver,
     .on_leaving = on_leaving,
     .on_note = on_platform_note,
     .on_phase = drive_on_phase,

@@ -31,6 +31,7 @@ struct saving {
     int64_t until;       /* all tasks have ended, agents save what they left; 0: not yet */
     int64_t ask_by;      /* … and are asked to when a copy has the record of it, or then … */
     uint64_t ask_behind; /* … which ends here in the journal */
+    uint32_t acks;       /* so many agents wait for a SavedAck */
     char *unsaved;       /* why not all that tasks left could be saved, first of all; or NULL */
     bool told_lost;      /* what was lost with containers is among that */
 };

@@ -144,6 +144,84 @@ static void agents_leave_when_the_end_is_in_hdfs(void **state)
     with_desk(ends_without_hdfs, save_it);
 }
 
+/* An agent of a container that was given back has saved all there is. */
+static void say_all_saved(struct agent_conn *a)
+{
+    Agent__ToMaster msg = AGENT__TO_MASTER__INIT;
+    Agent__Saved body = AGENT__SAVED__INIT;
+
+    body.last = true;
+    msg.saved = &body;
+    msg.body_case = AGENT__TO_MASTER__BODY_SAVED;
+    assert_int_equal(inbox_message(a, &msg, NULL), 0);
+    master_wake(a->master);
+}
+
+static void assert_told_nothing(struct desk *d, struct channel *c)
+{
+    ProtobufCMessage *msg = NULL;
+
+    assert_int_equal(channel_read(c, &agent__to_agent__descriptor, loop_now(d->loop), &msg, NULL),
+                     -ETIMEDOUT);
+}
+
+static void leave_early(struct desk *d)
+{
+    AUTO_FREE char *path = path_join(d->dir, "logs/events-1.jsonl");
+    AUTO_BUF text = { .max = MIB };
+    struct channel *c = NULL;
+    struct agent_conn *a = bring_agent(d, &c);
+
+    assert_non_null(path);
+    say_all_saved(a);
+    if (d->hdfs_away) {
+        while (!mirror_away(&d->m))
+            assert_int_equal(fiber_sleep(d->loop, 5), 0);
+        assert_told_nothing(d, c);
+        assert_int_equal(d->m.save.acks, 1);
+    } else {
+        assert_told(d, c, AGENT__TO_AGENT__BODY_SAVED_ACK);
+        assert_int_equal(path_read(path, &text, NULL), 0);
+        assert_non_null(memmem(text.data, text.len, "\"state\":\"saved\"", 15));
+        assert_int_equal(d->m.save.acks, 0);
+    }
+    a->channel = channel_close(a->channel);
+    c = channel_close(c);
+    assert_int_equal(engine_kill(d->m.engine, "me", master_now(&d->m), NULL), 0);
+    master_wake(&d->m);
+}
+
+static void an_agent_may_leave_when_what_it_said_is_in_hdfs(void **state)
+{
+    (void)state;
+    with_desk(ends_in_hdfs, leave_early);
+    with_desk(ends_without_hdfs, leave_early);
+}
+
+/* Nobody comes after this master. */
+static void leave_here(struct desk *d)
+{
+    struct channel *c = NULL;
+    struct agent_conn *a = bring_agent(d, &c);
+
+    say_all_saved(a);
+    assert_told(d, c, AGENT__TO_AGENT__BODY_SAVED_ACK);
+    d->m.ended = true; /* behind the last record nothing is written */
+    say_all_saved(a);
+    assert_told(d, c, AGENT__TO_AGENT__BODY_SAVED_ACK);
+    d->m.ended = false;
+    a->channel = channel_close(a->channel);
+    c = channel_close(c);
+    assert_int_equal(engine_kill(d->m.engine, "me", master_now(&d->m), NULL), 0);
+    master_wake(&d->m);
+}
+
+static void on_this_machine_an_agent_may_leave_at_once(void **state)
+{
+    (void)state;
+    with_desk(drive, leave_here);
+}
+
 /* ---- how long the end may take ---- */
 
 static void looks_at_deadlines(struct desk *d)
@@ -406,6 +484,8 @@ int main(void)
         cmocka_unit_test(the_end_is_the_last_record),
         cmocka_unit_test(an_engine_without_memory_ends_the_job),
         cmocka_unit_test(agents_leave_when_the_end_is_in_hdfs),
+        cmocka_unit_test(an_agent_may_leave_when_what_it_said_is_in_hdfs),
+        cmocka_unit_test(on_this_machine_an_agent_may_leave_at_once),
         cmocka_unit_test(what_is_held_is_written_although_nothing_else_happens),
         cmocka_unit_test(the_end_has_one_deadline),
         cmocka_unit_test(a_signal_does_not_keep_the_end_from_the_log),

@@ -319,8 +319,10 @@ static int on_saved(struct agent_conn *a, const Agent__ToMaster *msg, struct err
     bool output = m->ops->owed->saved(a, s);
     AUTO_FREE char *text = NULL;
 
-    if (s->last)
+    if (s->last) {
         agents_tell_saved(a, !s->output_only);
+        agents_ack_later(a);
+    }
     if (!*s->fail || output)
         return 0;
     text = str_printf("not everything could be saved to '%s': %s%s%s%s", s->to, s->fail,

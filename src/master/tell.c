@@ -91,6 +91,7 @@ void tell_events(struct master *m)
     else
         (void)journal_retry(&m->journal);
     m->ops->copy->look(m);
+    agents_ack_told(m);
     if (lines.len > 0 || live_end(&m->live) != shown)
         hub_wake(m);
     api_told(m);

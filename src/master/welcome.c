@@ -51,6 +51,7 @@ static int send_welcome(struct agent_conn *a, const struct results *results, str
     Agent__JobFacts facts = AGENT__JOB_FACTS__INIT;
 
     body.version = (uint32_t)protocol_number(PROTOCOL_AGENT);
+    body.acks_saved = true;
     facts.results = results->list;
     facts.n_results = results->n;
     facts.job = m->opt->dir->id;

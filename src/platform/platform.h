@@ -16,6 +16,13 @@ struct platform;
 
 #define PLATFORM_GPUS_MAX 64
 
+/* How an agent ends that was told to leave. */
+enum platform_left {
+    PLATFORM_LEFT_SAVED,   /* all is saved that its tasks left */
+    PLATFORM_LEFT_UNSAVED, /* not all, and it could not say so to a master */
+    PLATFORM_LEFT_LOST,    /* it did not get that far */
+};
+
 /* Callbacks to the master. */
 struct platform_events {
     void *user;
@@ -29,6 +36,8 @@ struct platform_events {
     void (*on_left)(void *user, uint32_t slot);
     /* The container, or the agent in it, is gone. */
     void (*on_lost)(void *user, uint32_t slot, enum fail_class cls, const char *text);
+    /* The container of an agent that a master before this one had told to leave has ended. */
+    void (*on_leaver)(void *user, uint32_t agent, enum platform_left how, const char *text);
     /* The container will be taken away soon: its tasks are to end, then it is to be released. */
     void (*on_leaving)(void *user, uint32_t slot, const char *text);
     /* A sentence for the events log: why asks are not served. */

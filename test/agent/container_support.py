@@ -50,7 +50,7 @@ class ContainerBench(Bench):
 
     def __init__(self, lease: int = 20000, depth: int = 100, conf: str = "<configuration/>",
                  base: str | None = None, user: str | None = None, heartbeat: int = 2000,
-                 tokens: dict | None = None, prepare=None, cut: int = 0, **facts):
+                 tokens: dict | None = None, prepare=None, cut: int = 0, acks: bool = False, **facts):
         # pylint: disable=super-init-not-called
         self.top = Path(tempfile.mkdtemp(prefix="ydlc-", dir="/tmp"))
         self.run = self.top / ("x" * depth) / CONTAINER
@@ -63,7 +63,7 @@ class ContainerBench(Bench):
         if user:
             self.boot["user"] = user
         self.tokens = {"HDFS_DELEGATION_TOKEN": "ha-hdfs:none"} if tokens is None else tokens
-        self.heartbeat, self.lease, self.cut = heartbeat, lease, cut
+        self.heartbeat, self.lease, self.cut, self.acks = heartbeat, lease, cut, acks
         self.facts = {"job": JOB, "env": [f"YDL_TEST_MARK={self.mark}"],
                       "staging": f"{self.base}/jobs/{JOB}"} | facts
         self.lock = threading.Lock()
@@ -79,7 +79,7 @@ class ContainerBench(Bench):
         """Another master. Agents of an earlier one find it if they look."""
         env = os.environ | ({"DRIVER_REFUSES": refuses} if refuses else {})
         welcome = {"heartbeat_ms": self.heartbeat, "lease_ms": self.lease, "job": self.facts,
-                   "cut_ms": self.cut, "attempt": len(self.drivers) + 1}
+                   "cut_ms": self.cut, "attempt": len(self.drivers) + 1, "acks_saved": self.acks}
         self.events, self.seen, self.kv = queue.Queue(), [], Store(self)
         self.driver = subprocess.Popen(
             [UNIT / "agent_driver", "tls", KEY, json.dumps(welcome)],

@@ -80,7 +80,9 @@ void export_tell(struct export *x, struct saved *s, bool last)
     m.saved = &body;
     m.body_case = AGENT__TO_MASTER__BODY_SAVED;
     x->agent->leave.unsaved = x->agent->leave.unsaved || *s->fail;
-    if (report_send(x->agent, &m) < 0 && *s->fail)
+    if (report_send(x->agent, &m) == 0)
+        x->agent->leave.said = last;
+    else if (*s->fail)
         x->agent->leave.untold = true;
 }
 

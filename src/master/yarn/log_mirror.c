@@ -167,10 +167,16 @@ static void mirror_tell(const struct mirror *x, int r, const struct err *why)
         master_note(x->m, text);
 }
 
+/* The end of the job, or an agent that has saved all and wants to leave. */
+static bool is_waited_for(const struct master *m)
+{
+    return m->save.ask_by || m->save.acks > 0;
+}
+
 /* One fiber for each log, with no deadline of its own: a NameNode may be away for an hour, and the
  * job goes on meanwhile. It tries every AGAIN_MS then, each time in a new segment (unless nothing
- * had reached the last one), because the old file's pipeline may be broken. While the job's end
- * waits for its record (`ask_by`) it does not pause. */
+ * had reached the last one), because the old file's pipeline may be broken. While somebody waits
+ * for a record it does not pause. */
 static void run_mirror(void *arg)
 {
     struct mirror *x = arg;
@@ -183,7 +189,7 @@ static void run_mirror(void *arg)
         err_clear(&err);
         if (!is_behind(x)) {
             r = cond_wait(m->loop, &x->opt.journal->grown, LOOP_NEVER);
-            if (r == 0 && !x->ending && !m->save.ask_by && x->opt.pause > 0)
+            if (r == 0 && !x->ending && !is_waited_for(m) && x->opt.pause > 0)
                 r = fiber_sleep(m->loop, x->opt.pause);
             continue;
         }
@@ -264,6 +270,12 @@ static int await_end(struct mirror *x, int64_t deadline)
     return r;
 }
 
+static void mirror_on_copied(struct master *m)
+{
+    api_copied(m);
+    agents_ack(m);
+}
+
 int mirror_start(struct master *m, struct err *err)
 {
     const struct mirror_options o = {
@@ -273,7 +285,7 @@ int mirror_start(struct master *m, struct err *err)
         .from = yarn_of(m)->recovered,
         .pause = PAUSE_MS,
         .summary = &yarn_of(m)->summary,
-        .on_copied = api_copied,
+        .on_copied = mirror_on_copied,
     };
 
     return mirror_begin(m, &o, &yarn_of(m)->mirror, err);

@@ -228,6 +228,38 @@ static int adopt_all(struct master *m, struct recovery *x, struct err *err)
     return r;
 }
 
+/* It saves what its tasks left, and its master is gone that would have heard of it: the end of its
+ * container says how that went. */
+static int recover_adopt_leaver(struct master *m, const struct logged_agent *k, struct err *err)
+{
+    struct agent_conn *a;
+    int r = agents_expect(m, k->number, err);
+
+    if (r == 0)
+        r = yarn_adopt_leaver(m->platform, k->number, k->container, err);
+    if (r < 0)
+        return r;
+    a = agents_get(m, k->number);
+    (void)snprintf(a->node, sizeof(a->node), "%s", k->node);
+    (void)snprintf(a->host, sizeof(a->host), "%s", k->host);
+    a->container = strdup(k->container);
+    a->adopted = a->leaving = true;
+    return a->container ? 0 : err_oom(err);
+}
+
+static int adopt_leavers(struct master *m, const struct recovery *x, struct err *err)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; i < x->agents.n && r == 0; i++) {
+        const struct logged_agent *k = &x->agents.v[i];
+
+        if (k->leaving && *k->container && !agents_get(m, k->number))
+            r = recover_adopt_leaver(m, k, err);
+    }
+    return r;
+}
+
 const struct agent_log *recover_agents(const struct master *m)
 {
     return &yarn_of(m)->recovery->agents;
@@ -248,6 +280,8 @@ int recover_job(struct master *m, struct err *err)
         node_faults_resume(m);
         if (r == 0)
             r = adopt_all(m, x, err);
+        if (r == 0)
+            r = adopt_leavers(m, x, err);
         if (r == 0 && (engine_generation(m->engine) > 0 || engine_state(m->engine) == JOB_RUNNING))
             r = form_resume(m, err);
     } else if (x)

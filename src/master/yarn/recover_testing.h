@@ -132,6 +132,37 @@ TESTING void kill_master(struct desk *d)
     d->b.e = engine_free(d->b.e);
 }
 
+/* Agent `number`, on which the task has been started. */
+TESTING struct agent_conn *agent_with(struct desk *d, uint32_t number, const char *name,
+                                      uint32_t attempt)
+{
+    struct agent_conn *a;
+    uint32_t id = 0;
+
+    assert_int_equal(agents_expect(&d->m, number, NULL), 0);
+    assert_int_equal(engine_find_task(d->b.e, name, &id, NULL), 0);
+    a = agents_get(&d->m, number);
+    (void)snprintf(a->node, sizeof(a->node), "n%u", number);
+    outputs_started(&d->m, a, id, attempt);
+    return a;
+}
+
+/* What is said at the end of output that is missing. */
+TESTING void assert_missing(struct desk *d, const char *const *said)
+{
+    AUTO_BUF lines = { .max = MIB };
+    size_t n = 0, wanted = 0;
+
+    outputs_tell(&d->m);
+    assert_int_equal(engine_events(d->b.e, &lines), 0);
+    for (; *said; said++, wanted++)
+        if (!lines.len || !memmem(lines.data, lines.len, *said, strlen(*said)))
+            fail_msg("'%s' is not in %.*s", *said, (int)lines.len, (const char *)lines.data);
+    for (size_t i = 0; i + 9 < lines.len; i++)
+        n += memcmp(lines.data + i, "\"missing\"", 9) == 0;
+    assert_int_equal(n, wanted);
+}
+
 TESTING int on_desk(void *arg)
 {
     struct desk *d = arg;

@@ -78,6 +78,21 @@ static const char *image_of(const struct yarn_platform *p, const struct spec_rol
     return role->image ? role->image : p->opt.spec->image;
 }
 
+/* A master before us has told its agent to leave, and cannot hear any more how that ended. */
+static void tell_leaver(struct yarn_platform *p, const struct yarn_leaver *l,
+                        const Yarn__ContainerStatus *status)
+{
+    enum platform_left how = status->exit_status == 0                ? PLATFORM_LEFT_SAVED
+                             : yarn_end_unsaved(status->exit_status) ? PLATFORM_LEFT_UNSAVED
+                                                                     : PLATFORM_LEFT_LOST;
+    char text[TEXT_MAX_];
+
+    if (!l || !l->adopted || p->closing)
+        return;
+    yarn_end_text(status->exit_status, status->diagnostics, text, sizeof(text));
+    p->base.on.on_leaver(p->base.on.user, l->agent, how, text);
+}
+
 /* Exit status 0 means that the agent left in order, which is told before the loss: during the save
  * phase that is the news. Whatever ended the container, YARN's diagnostics give the class of the
  * failure. */
@@ -89,6 +104,7 @@ static void on_completed(struct yarn_platform *p, struct yarn_container_id id,
     char text[TEXT_MAX_], name[YARN_CONTAINER_ID_TEXT];
     enum fail_class cls = yarn_end_class(status->exit_status, status->diagnostics), of_image;
 
+    tell_leaver(p, yarn_leaver_of(p, id), status);
     yarn_leaver_ended(p, id);
     if (!s)
         return;
@@ -112,8 +128,15 @@ static void on_previous(struct yarn_platform *p, const Yarn__Container *c)
     struct yarn_container_id id = yarn_container_id_of(c->id);
     struct yarn_seat *s = yarn_seat_at(p, yarn_slot_of(p, id));
     const Yarn__NodeId *node = yarn_node_id(c->node_id);
+    struct yarn_leaver *l = yarn_leaver_of(p, id);
     struct yarn_want want;
 
+    if (l && node) { /* its agent saves */
+        free(l->host);
+        l->host = strdup(node->host);
+        l->port = node->port;
+        return;
+    }
     if (!s || !node) {
         (void)amrm_release(am_rm(p->am), id, NULL);
         return;
@@ -179,6 +202,9 @@ bool yarn_is_forgotten(struct platform *base, uint32_t agent)
         if (s && s->state == SEAT_RUNNING && s->agent == agent && !s->host && !yarn_at_client(s))
             return true;
     }
+    for (const struct yarn_leaver *l = p->leavers; l; l = l->next)
+        if (l->agent == agent && !l->host)
+            return true;
     return false;
 }
 

@@ -135,6 +135,11 @@ static size_t useful_lines(const char *text, struct line out[3])
     return n;
 }
 
+bool yarn_end_unsaved(int32_t exit_status)
+{
+    return exit_status == UNSAVED;
+}
+
 void yarn_end_text(int32_t exit_status, const char *diagnostics, char *out, size_t n)
 {
     const char *known = yarn_exit_text(exit_status);

@@ -1,6 +1,5 @@
 /* yarn_platform.c - the hooks of the platform table. A *seat* is what YARN knows of a slot:
- * asked, granted, started, leaving. An agent that leaves is given time to go by itself, then its
- * container is stopped. See yarn_platform.h. */
+ * asked, granted, started. See yarn_platform.h. */
 #include "base/array.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -12,7 +11,6 @@
 #define HEARTBEAT_MS 1000 /* what YARN's nodes have unless somebody changed it */
 #define OVER_MS 120       /* a NodeManager gives us a quarter of a second between its two signals */
 #define OVER_STEP_MS 15
-#define LEAVE_MS 90000 /* for an agent to bring its results home */
 
 struct yarn_seat *yarn_seat_at(struct yarn_platform *p, int64_t slot)
 {
@@ -40,41 +38,7 @@ void yarn_seat_empty(struct yarn_platform *p, struct yarn_seat *s)
     s->agent = 0;
 }
 
-void yarn_leaver_ended(struct yarn_platform *p, struct yarn_container_id id)
-{
-    struct yarn_leaver **at = &p->leavers;
-
-    while (*at) {
-        struct yarn_leaver *l = *at;
-
-        if (yarn_container_id_cmp(l->container, id) == 0) {
-            *at = l->next;
-            free(l->host);
-            free(l);
-            cond_wake_all(&p->changed);
-            return;
-        }
-        at = &l->next;
-    }
-}
-
 /* ---- the clock ---- */
-
-/* The stop may be lost with the NodeManager; it is repeated until YARN says that the container has
- * ended. */
-static int64_t stop_late_leavers(struct yarn_platform *p)
-{
-    int64_t now = loop_now(p->loop), next = LOOP_NEVER;
-
-    for (struct yarn_leaver *l = p->leavers; l; l = l->next) {
-        if (l->until <= now) {
-            l->until = now + LEAVE_MS;
-            yarn_stop_container(p, l->host, l->port, l->container);
-        }
-        next = l->until < next ? l->until : next;
-    }
-    return next;
-}
 
 static void run_clock(void *arg)
 {
@@ -82,7 +46,7 @@ static void run_clock(void *arg)
     int r = 0;
 
     while (r != -ECANCELED) {
-        int64_t a = yarn_ask_relax(p), b = stop_late_leavers(p);
+        int64_t a = yarn_ask_relax(p), b = yarn_leavers_stop_late(p);
 
         yarn_client_grant(p);
         r = cond_wait(p->loop, &p->changed, a < b ? a : b);
@@ -125,27 +89,8 @@ static int yarn_platform_ask(struct platform *base, uint32_t slot, const struct 
     return r;
 }
 
-/* Its agent has been told to leave; the container ends with it. */
-static void let_leave(struct yarn_platform *p, struct yarn_seat *s)
-{
-    struct yarn_leaver *l = calloc(1, sizeof(*l));
-
-    if (!l) {
-        yarn_stop_container(p, s->host, s->port, s->container);
-        return;
-    }
-    *l = (struct yarn_leaver){ .container = s->container,
-                               .agent = s->agent,
-                               .host = strdup(s->host ? s->host : ""),
-                               .port = s->port,
-                               .until = loop_in(p->loop, LEAVE_MS),
-                               .next = p->leavers };
-    p->leavers = l;
-    cond_wake_all(&p->changed);
-}
-
 /* By state: an ask is cancelled; a container that is being started has no agent to ask; one whose
- * agent runs is given LEAVE_MS to save results, and is only then stopped. The seat is free for the
+ * agent runs is given time to save results, and is only then stopped. The seat is free for the
  * next ask in any case, as a leaver has its own record. */
 static void yarn_release(struct platform *base, uint32_t slot)
 {
@@ -161,7 +106,7 @@ static void yarn_release(struct platform *base, uint32_t slot)
     else if (s->state == SEAT_STARTING)
         yarn_stop_container(p, s->host, s->port, s->container);
     else
-        let_leave(p, s);
+        yarn_let_leave(p, s);
     yarn_seat_empty(p, s);
 }
 
@@ -178,24 +123,13 @@ static void yarn_take_back(struct platform *base, uint32_t slot)
     yarn_seat_empty(p, s);
 }
 
-/* An agent that had been let go has hung up: nothing holds its container any more. */
-static bool leaver_left(struct yarn_platform *p, uint32_t agent)
-{
-    for (struct yarn_leaver *l = p->leavers; l; l = l->next)
-        if (l->agent == agent) {
-            yarn_leaver_ended(p, l->container);
-            return true;
-        }
-    return false;
-}
-
 /* The container is stopped even if its agent seems dead: tasks may live on in it. `on_lost` follows
  * at once, without waiting for YARN, which may take minutes to notice a dead node. */
 static void yarn_agent_gone(struct platform *base, uint32_t agent, const char *why)
 {
     struct yarn_platform *p = (struct yarn_platform *)base;
 
-    if (leaver_left(p, agent))
+    if (yarn_leaver_left(p, agent))
         return;
     for (uint32_t i = 0; i < p->n_seats; i++) {
         struct yarn_seat *s = p->seats[i];
@@ -336,7 +270,7 @@ static int yarn_close_platform(struct platform *base, int64_t deadline, struct e
 
     (void)err;
     p->closing = true;
-    while (r == 0 && (taken_seats(p) > 0 || p->leavers) && !p->over)
+    while (r == 0 && (taken_seats(p) > 0 || yarn_any_leaver(p)) && !p->over)
         r = cond_wait(p->loop, &p->changed, deadline);
     return 0;
 }

@@ -50,6 +50,11 @@ void yarn_count_from(struct platform *base, uint32_t number);
 int yarn_adopt(struct platform *base, uint32_t slot, const struct spec_role *role, uint32_t agent,
                const char *container, struct err *err);
 
+/* The same of one whose agent that master had told to leave: it has its time to save, and its end
+ * is told (on_leaver). */
+int yarn_adopt_leaver(struct platform *base, uint32_t agent, const char *container,
+                      struct err *err);
+
 /* The last word to the ResourceManager, after ops->close(). Fibers only. */
 int yarn_finish(struct platform *base, Yarn__FinalStatus status, const char *text, int64_t deadline,
                 struct err *err);

@@ -45,9 +45,10 @@ struct yarn_leaver {
     struct yarn_leaver *next;
     struct yarn_container_id container;
     uint32_t agent;
-    char *host;
+    char *host; /* NULL: of a master before us, and the ResourceManager does not know it */
     int32_t port;
     int64_t until; /* then it is stopped */
+    bool adopted;  /* a master before us has told its agent to leave */
 };
 
 struct yarn_platform {
@@ -80,8 +81,18 @@ struct yarn_seat *yarn_seat_at(struct yarn_platform *p, int64_t slot); /* NULL: 
 /* The slot of a container that is ours and runs, or -1. */
 int64_t yarn_slot_of(const struct yarn_platform *p, struct yarn_container_id id);
 void yarn_seat_empty(struct yarn_platform *p, struct yarn_seat *s);
-/* A container that was given back has ended. */
+
+/* ---- yarn_leavers.c: containers that were given back ---- */
+/* One that has not ended; NULL: it is none. */
+struct yarn_leaver *yarn_leaver_of(struct yarn_platform *p, struct yarn_container_id id);
 void yarn_leaver_ended(struct yarn_platform *p, struct yarn_container_id id);
+/* The seat's agent has been told to leave; the container ends with it. */
+void yarn_let_leave(struct yarn_platform *p, struct yarn_seat *s);
+/* An agent that had been let go has hung up: nothing holds its container any more. */
+bool yarn_leaver_left(struct yarn_platform *p, uint32_t agent);
+bool yarn_any_leaver(const struct yarn_platform *p); /* whose end the ResourceManager will tell */
+/* Stops those that take too long; when to look again. */
+int64_t yarn_leavers_stop_late(struct yarn_platform *p);
 
 /* ---- yarn_events.c: what the ResourceManager says, on a fiber ---- */
 void yarn_events_run(void *arg);
@@ -144,5 +155,7 @@ void yarn_client_grant(struct yarn_platform *p); /* what was asked for, if it is
 
 /* ---- yarn_exit_status.c: why a container has ended ---- */
 enum fail_class yarn_end_class(int32_t exit_status, const char *diagnostics);
+/* An agent's own code: it could not save everything, and could not say so to a master. */
+bool yarn_end_unsaved(int32_t exit_status);
 /* A sentence about it, without Java's stack traces; cut to what fits. */
 void yarn_end_text(int32_t exit_status, const char *diagnostics, char *out, size_t n);

@@ -3,6 +3,8 @@
 #include "platform/yarn/yarn_platform_private.h"
 #include "test.h"
 
+#include <string.h>
+
 static void an_answer_is_about_the_container_that_was_to_be_started(void **state)
 {
     struct yarn_seat seat = { .state = SEAT_STARTING, .container = { .id = 7 } };
@@ -109,11 +111,89 @@ static void what_is_given_and_taken_away_at_once_is_lost(void **state)
     free(seat.host);
 }
 
+/* ---- agents that a master before us had told to leave ---- */
+
+struct leaver_story {
+    uint32_t agent;
+    enum platform_left how;
+    char text[100];
+};
+
+static void on_leaver(void *user, uint32_t agent, enum platform_left how, const char *text)
+{
+    struct leaver_story *s = user;
+
+    s->agent = agent;
+    s->how = how;
+    (void)snprintf(s->text, sizeof(s->text), "%s", text);
+}
+
+/* The ResourceManager says that it is there, and then how it ended. */
+static void digest_leaver(struct yarn_platform *p, int32_t exit_status)
+{
+    Yarn__ContainerId id = YARN__CONTAINER_ID__INIT;
+    Yarn__NodeId node = YARN__NODE_ID__INIT;
+    Yarn__Container container = YARN__CONTAINER__INIT;
+    Yarn__ContainerStatus status = YARN__CONTAINER_STATUS__INIT;
+    struct yarn_grants none = { 0 };
+    struct amrm_event e = { .type = AMRM_PREVIOUS, .container = &container };
+
+    id.has_id = true;
+    id.id = 4;
+    node.host = (char *)"n1";
+    node.has_port = true;
+    node.port = 1;
+    container.id = &id;
+    container.node_id = &node;
+    assert_int_equal(yarn_digest(p, &e, &none), 0); /* it is not given back: there is no `am` */
+    assert_false(yarn_is_forgotten(&p->base, 9));
+    status.container_id = &id;
+    status.exit_status = exit_status;
+    status.diagnostics = (char *)"";
+    e = (struct amrm_event){ .type = AMRM_COMPLETED, .id = yarn_container_id_of(&id) };
+    e.status = &status;
+    assert_int_equal(yarn_digest(p, &e, &none), 0);
+}
+
+static void how_an_agent_left_that_saved_without_a_master_is_told(void **state)
+{
+    static const struct {
+        int32_t exit_status;
+        enum platform_left how;
+        const char *text;
+    } rows[] = {
+        { 0, PLATFORM_LEFT_SAVED, "" },
+        { 73, PLATFORM_LEFT_UNSAVED, "could not save everything" },
+        { -100, PLATFORM_LEFT_LOST, "" },
+    };
+    struct yarn_platform p = { 0 };
+    struct leaver_story story = { 0 };
+    struct yarn_container_id id = { .id = 4 };
+    char name[YARN_CONTAINER_ID_TEXT];
+
+    (void)state;
+    p.base.on.user = &story;
+    p.base.on.on_leaver = on_leaver;
+    assert_int_equal(loop_new(&p.loop, NULL), 0);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        story = (struct leaver_story){ 0 };
+        assert_int_equal(yarn_adopt_leaver(&p.base, 9, yarn_container_id_text(id, name), NULL), 0);
+        assert_true(yarn_is_forgotten(&p.base, 9)); /* until YARN names it */
+        digest_leaver(&p, rows[i].exit_status);
+        assert_int_equal(story.agent, 9);
+        assert_int_equal(story.how, rows[i].how);
+        assert_non_null(strstr(story.text, rows[i].text));
+        assert_null(p.leavers);
+    }
+    loop_free(p.loop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_is_about_the_container_that_was_to_be_started),
         cmocka_unit_test(what_is_given_and_taken_away_at_once_is_lost),
+        cmocka_unit_test(how_an_agent_left_that_saved_without_a_master_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
