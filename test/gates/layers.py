@@ -18,7 +18,7 @@ LAYERS = (
     ("hadoop/session",),
     ("hadoop/yarn", "hadoop/hdfs", "hadoop/registry"),
     ("hadoop/fs",),
-    ("hadoop/logs",),
+    ("hadoop/tree", "hadoop/logs"),
     ("job",),
     ("framework",),
     ("platform", "rendezvous"),

@@ -9,14 +9,12 @@
 #include "agent/output/export_private.h"
 #include "agent/tasks/agent_tasks.h"
 #include "base/path.h"
+#include "hadoop/tree/tree_files.h"
+#include "hadoop/tree/tree_walk.h"
 #include "loop/work.h"
 
-#include <dirent.h>
-#include <string.h>
-#include <sys/stat.h>
-
 #define DEPTH_MAX 100
-#define FILES_MAX 1000000
+#define NAMES_MAX 1000000
 
 /* A tree being copied. Names are relative to both ends. */
 struct copy {
@@ -26,6 +24,7 @@ struct copy {
     const char *from;
     char *to, *tmp; /* the target, and the name for now */
     struct strs files, dirs;
+    uint64_t bytes; /* of files that are copied */
 };
 
 static void copy_done(struct copy *c)
@@ -38,63 +37,37 @@ static void copy_done(struct copy *c)
 
 /* ---- what there is: by another thread, since there may be a million files ---- */
 
-static int export_tree_list(struct copy *c, const char *dir, int depth, struct err *err);
-
-/* A directory that the task did not make is saved only for what is in it. */
-static bool is_yarns_tmp(const struct copy *c, const struct stat *st)
+static int export_tree_add(struct copy *c, struct strs *to, const char *name, struct err *err)
 {
-    return st->st_ino == c->x->yarns_tmp.ino && st->st_dev == c->x->yarns_tmp.dev;
-}
-
-/* A link to a file is saved as the file; a link to a directory may lead anywhere and is skipped. */
-static int list_one(struct copy *c, const char *name, int depth, struct err *err)
-{
-    AUTO_FREE char *path = path_join(c->from, name);
-    struct stat link, st;
-    int r = 0;
-
-    if (!path)
-        return err_oom(err);
     if (c->x->stop)
         return err_set(err, -ECANCELED, "out of time");
     c->x->looked_at++;
-    if (lstat(path, &link) < 0 || stat(path, &st) < 0)
-        return 0; /* it has gone, or leads nowhere */
-    if (export_is_own(c->x, &st))
-        return 0;
-    if (S_ISREG(st.st_mode))
-        r = strs_add(&c->files, name);
-    else if (S_ISDIR(link.st_mode) && !is_yarns_tmp(c, &link))
-        r = strs_add(&c->dirs, name);
-    if (r < 0)
-        return err_oom(err);
-    if (c->files.n > FILES_MAX)
-        return err_set(err, -E2BIG, "'%s' has more than %d files", c->from, FILES_MAX);
-    return S_ISDIR(link.st_mode) ? export_tree_list(c, name, depth + 1, err) : 0;
+    return strs_add(to, name) < 0 ? err_oom(err) : 0;
 }
 
-static int export_tree_list(struct copy *c, const char *dir, int depth, struct err *err)
+static int export_tree_file(void *arg, const struct tree_item *e, struct err *err)
 {
-    AUTO_FREE char *path = *dir ? path_join(c->from, dir) : strdup(c->from);
-    AUTO_DIR DIR *d = path ? opendir(path) : NULL;
-    struct dirent *e;
-    int r = 0;
+    struct copy *c = arg;
 
-    if (!path)
-        return err_oom(err);
-    if (!d)
-        return err_sys(err, "read '%s'", path);
-    if (depth > DEPTH_MAX)
-        return err_set(err, -ELOOP, "'%s': more than %d directories deep", path, DEPTH_MAX);
-    while (r == 0 && (e = readdir(d))) {
-        AUTO_FREE char *name = NULL;
+    return export_is_own(c->x, e->stat) ? 0 : export_tree_add(c, &c->files, e->name, err);
+}
 
-        if (str_eq(e->d_name, ".") || str_eq(e->d_name, ".."))
-            continue;
-        name = path_join(dir, e->d_name);
-        r = name ? list_one(c, name, depth, err) : err_oom(err);
-    }
-    return r;
+/* Our own are left out with all that is in them. A directory that the task did not make is saved
+ * only for what is in it. */
+static int export_tree_dir(void *arg, const struct tree_item *e, struct err *err)
+{
+    struct copy *c = arg;
+    const struct own_file *tmp = &c->x->yarns_tmp;
+
+    if (!*e->name)
+        return export_is_own(c->x, e->stat)
+                   ? err_set(err, -EPERM, "'%s' belongs to ydl and is not saved", c->from)
+                   : 0;
+    if (export_is_own(c->x, e->stat))
+        return 1;
+    if (e->stat->st_ino == tmp->ino && e->stat->st_dev == tmp->dev)
+        return 0;
+    return export_tree_add(c, &c->dirs, e->name, err);
 }
 
 struct listing {
@@ -102,15 +75,20 @@ struct listing {
     struct err *err;
 };
 
-static int export_tree_list_all(void *arg)
+static int export_tree_list(void *arg)
 {
     struct listing *l = arg;
-    struct copy *c = l->copy;
-    struct stat st;
+    const struct tree_walk walk = {
+        .root = l->copy->from,
+        .links = TREE_LINKS_FILES,
+        .depth = DEPTH_MAX,
+        .names = NAMES_MAX,
+        .arg = l->copy,
+        .on_dir = export_tree_dir,
+        .on_file = export_tree_file,
+    };
 
-    if (stat(c->from, &st) == 0 && export_is_own(c->x, &st))
-        return err_set(l->err, -EPERM, "'%s' belongs to ydl and is not saved", c->from);
-    return export_tree_list(c, "", 0, l->err);
+    return tree_walk_local(&walk, l->err);
 }
 
 /* ---- copying ---- */
@@ -121,7 +99,7 @@ struct one {
     uint64_t bytes;
 };
 
-static int copy_one_now(void *arg, struct err *err)
+static int export_tree_copy_now(void *arg, struct err *err)
 {
     struct one *o = arg;
     struct copy *c = o->copy;
@@ -130,31 +108,26 @@ static int copy_one_now(void *arg, struct err *err)
     return from && to ? export_copy(c->x, from, c->fs, to, &o->bytes, err) : err_oom(err);
 }
 
-static int export_tree_copy_one(void *arg, struct err *err)
+static int export_tree_copy_one(void *arg, const char *name, struct err *err)
 {
-    struct one *o = arg;
+    struct copy *c = arg;
+    struct one one = { .copy = c, .name = name };
+    int r = export_try(c->x, c->fs, export_tree_copy_now, &one, err);
 
-    return export_try(o->copy->x, o->copy->fs, copy_one_now, o, err);
+    c->bytes += r == 0 ? one.bytes : 0;
+    return r;
 }
 
-static int copy_files(struct copy *c, uint64_t *ret_bytes, struct err *err)
+static int copy_files(struct copy *c, struct err *err)
 {
-    AUTO_FREE struct one *all = calloc(c->files.n + 1, sizeof(*all));
-    struct group g;
-    int r = all ? 0 : err_oom(err);
+    const struct tree_limits most = { .at_once = EXPORT_AT_ONCE };
+    struct tree_files files;
+    int r = 0;
 
-    group_init(&g, c->x->agent->loop, EXPORT_AT_ONCE);
-    for (size_t i = 0; r == 0 && i < c->files.n; i++) {
-        all[i] = (struct one){ .copy = c, .name = c->files.v[i] };
-        r = group_go(&g, export_tree_copy_one, &all[i], err);
-    }
-    if (r < 0)
-        group_cancel(&g);
-    if (group_wait(&g, r < 0 ? NULL : err) < 0 && r == 0)
-        r = g.result < 0 ? g.result : -ECANCELED;
+    tree_files_init(&files, c->x->agent->loop, most, export_tree_copy_one, c);
     for (size_t i = 0; r == 0 && i < c->files.n; i++)
-        *ret_bytes += all[i].bytes;
-    return r;
+        r = tree_files_add(&files, c->files.v[i], 0, err);
+    return tree_files_end(&files, r, err);
 }
 
 /* The temporary name is made of the job and the task, so a part that an agent left when it was
@@ -179,11 +152,11 @@ static int export_tree_make_dirs(void *arg, struct err *err)
     return r;
 }
 
-static int copy_all(struct copy *c, uint64_t *ret_bytes, struct err *err)
+static int copy_all(struct copy *c, struct err *err)
 {
     int r = export_try(c->x, c->fs, export_tree_make_dirs, c, err);
 
-    return r == 0 ? copy_files(c, ret_bytes, err) : r;
+    return r == 0 ? copy_files(c, err) : r;
 }
 
 /* ---- putting it in place ---- */
@@ -309,10 +282,10 @@ static void export_tree_give_up(struct copy *c)
         (void)fs_delete(c->fs, c->tmp, true, NULL);
 }
 
-static int export_tree_copy(struct copy *c, const char *label, uint64_t *ret_bytes, struct err *err)
+static int export_tree_copy(struct copy *c, const char *label, struct err *err)
 {
     struct listing l = { c, err };
-    int r = work_run(c->x->agent->loop, export_tree_list_all, &l);
+    int r = work_run(c->x->agent->loop, export_tree_list, &l);
 
     if (r == -ENOENT || (r == 0 && c->files.n == 0))
         return 0; /* the task has left nothing */
@@ -320,7 +293,7 @@ static int export_tree_copy(struct copy *c, const char *label, uint64_t *ret_byt
         r = name_target(c, label, err);
     if (r < 0)
         return r;
-    r = copy_all(c, ret_bytes, err);
+    r = copy_all(c, err);
     if (r == 0)
         r = export_tree_place(c, label, err);
     if (r < 0)
@@ -332,13 +305,12 @@ void export_tree(struct export *x, const char *from, const char *label, struct s
 {
     struct copy c = { .x = x, .from = from, .saved = s };
     struct err err = ERR_INIT;
-    uint64_t bytes = 0;
 
-    if (export_tree_copy(&c, label, &bytes, &err) < 0) {
+    if (export_tree_copy(&c, label, &err) < 0) {
         export_failed(x, s, &err);
     } else {
         s->files += c.files.n;
-        s->bytes += bytes;
+        s->bytes += c.bytes;
     }
     copy_done(&c);
 }
