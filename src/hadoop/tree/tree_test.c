@@ -224,6 +224,29 @@ static void what_disappears_is_passed_over(struct bench *b)
     assert_string_equal(buf_text(&b->told), "D ., D stays");
 }
 
+static int exchange_it(void *arg, const struct tree_item *e, struct err *err)
+{
+    struct bench *b = arg;
+    AUTO_FREE char *path = at(b, "gone");
+
+    (void)e;
+    if (path_remove(path, err) < 0 || symlink("stays", path) < 0)
+        return -EIO;
+    return 0;
+}
+
+static void a_directory_that_becomes_a_link_is_not_followed(struct bench *b)
+{
+    struct tree_walk w = walk_of(b, TREE_LINKS_FILES);
+
+    put(b, "first", "");
+    put(b, "gone/1", "");
+    make_dir(b, "stays");
+    w.on_file = exchange_it;
+    assert_int_equal(tree_walk_local(&w, NULL), 0);
+    assert_string_equal(buf_text(&b->told), "D ., D stays, E stays");
+}
+
 /* ---- copying ---- */
 
 static struct tree_copy copy_of(struct bench *b)
@@ -385,6 +408,7 @@ ON_BENCH(limits_are_told_in_words)
 ON_BENCH(a_circle_of_links_ends)
 ON_BENCH(a_root_must_be_there)
 ON_BENCH(what_disappears_is_passed_over)
+ON_BENCH(a_directory_that_becomes_a_link_is_not_followed)
 ON_BENCH(a_tree_is_copied_with_its_empty_directories)
 ON_BENCH(files_are_under_way_within_limits)
 ON_BENCH(the_first_failure_is_told)
@@ -400,6 +424,7 @@ int main(void)
         cmocka_unit_test(test_a_circle_of_links_ends),
         cmocka_unit_test(test_a_root_must_be_there),
         cmocka_unit_test(test_what_disappears_is_passed_over),
+        cmocka_unit_test(test_a_directory_that_becomes_a_link_is_not_followed),
         cmocka_unit_test(test_a_tree_is_copied_with_its_empty_directories),
         cmocka_unit_test(test_files_are_under_way_within_limits),
         cmocka_unit_test(test_the_first_failure_is_told),
