@@ -11,7 +11,6 @@
 #include <string.h>
 
 #define STALE_MS ((int64_t)24 * 3600 * 1000)
-#define DEPTH_MOST 1000
 
 /* ---- of those that were killed ---- */
 
@@ -51,7 +50,7 @@ static bool is_dead(struct fs *fs, const struct fs_entry *e, int64_t now, size_t
     if (e->type != FS_DIRECTORY)
         return !is_open(fs, e);
     path = strdup(e->path); /* `e` is lent by the list above */
-    return path && depth < DEPTH_MOST && all_dead(fs, path, now, depth + 1);
+    return path && depth < COPY_DEPTH_MOST && all_dead(fs, path, now, depth + 1);
 }
 
 void copy_remove_stale(struct copy *c, const char *dir)
@@ -94,7 +93,7 @@ static void leftover_prune(struct fs *fs, const char *path, size_t depth)
     AUTO_FS_LIST *list = NULL;
     const struct fs_entry *e;
 
-    if (depth > DEPTH_MOST || fs_list_open(fs, path, &list, NULL) < 0)
+    if (depth > COPY_DEPTH_MOST || fs_list_open(fs, path, &list, NULL) < 0)
         return;
     while (fs_list_next(list, &e, NULL) > 0) {
         AUTO_FREE char *below = e->type == FS_DIRECTORY ? strdup(e->path) : NULL;

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEPTH_MOST 1000
-
-static int survey_file(const struct fs_entry *e, uint64_t *bytes, struct err *err)
+static int survey_file(void *arg, const struct tree_item *e, struct err *err)
 {
+    uint64_t *bytes = arg;
+
     if (e->type == FS_OTHER)
         return err_set(err, -EINVAL, "'%s' is not a file: a device, a socket or a pipe", e->path);
     if (e->type == FS_SYMLINK)
@@ -19,38 +19,16 @@ static int survey_file(const struct fs_entry *e, uint64_t *bytes, struct err *er
     return 0;
 }
 
-static int survey_tree(struct fs *fs, const char *path, uint64_t *bytes, size_t depth,
-                       struct err *err)
-{
-    AUTO_FS_LIST *list = NULL;
-    const struct fs_entry *e;
-    int r;
-
-    if (depth > DEPTH_MOST)
-        return err_set(err, -ELOOP, "'%s' is nested too deeply: is there a loop of symbolic links?",
-                       path);
-    r = fs_list_open(fs, path, &list, err);
-    while (r == 0) {
-        AUTO_FREE char *below = NULL;
-
-        r = fs_list_next(list, &e, err);
-        if (r <= 0)
-            break;
-        if (e->type != FS_DIRECTORY) {
-            r = survey_file(e, bytes, err);
-            continue;
-        }
-        below = strdup(e->path);
-        r = below ? survey_tree(fs, below, bytes, depth + 1, err) : err_oom(err);
-    }
-    return r;
-}
-
 /* How much there is to copy: adds to *bytes. On this machine it also looks whether everything can
  * be read and is a file, so that this is known before the first byte is sent. */
 static int copy_survey(struct copy *c, const struct fs_entry *source, uint64_t *bytes,
                        struct err *err)
 {
+    const struct tree_walk walk = { .root = source->path,
+                                    .links = TREE_LINKS_FOLLOW,
+                                    .depth = COPY_DEPTH_MOST,
+                                    .arg = bytes,
+                                    .on_file = survey_file };
     struct fs_summary sum = { 0 };
 
     if (source->type != FS_DIRECTORY) {
@@ -58,7 +36,7 @@ static int copy_survey(struct copy *c, const struct fs_entry *source, uint64_t *
         return 0;
     }
     if (fs_is_local(c->from))
-        return survey_tree(c->from, source->path, bytes, 1, err);
+        return tree_walk_local(&walk, err);
     /* Only for the progress line: whoever may not count it may still read it. */
     if (c->progress && fs_summary(c->from, source->path, &sum, NULL) == 0)
         *bytes += sum.length;

@@ -8,64 +8,32 @@
 #include "cmd/fs/transfer_private.h"
 #include "loop/fiber.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- bytes ---- */
+/* A server keeps what is not confirmed yet, and so do we: as much as a few large files have. */
+#define MEMORY (12 * MIB)
 
-struct meter {
-    struct copy *copy;
-    uint64_t done;
-};
-
-static int copy_on_progress(void *arg, uint64_t done)
+static int copy_on_bytes(void *arg, uint64_t n)
 {
-    struct meter *m = arg;
+    struct copy *c = arg;
 
-    m->copy->bytes += done - m->done;
-    progress_add(m->copy->progress, done - m->done);
-    m->done = done;
+    c->bytes += n;
+    progress_add(c->progress, n);
     return 0;
 }
 
-static int copy_reader(struct meter *m, struct fs_reader *r, struct fs_writer *w, struct err *err)
+struct tree_copy copy_how(struct copy *c)
 {
-    const void *p;
-    ssize_t n;
-    int x;
-
-    for (;;) {
-        n = fs_read_next(r, &p, 0, err);
-        if (n <= 0)
-            return (int)n;
-        x = fs_write(w, p, (size_t)n, err);
-        if (x < 0)
-            return x;
-        copy_on_progress(m, m->done + (uint64_t)n);
-    }
-}
-
-static int copy_local(struct meter *m, const char *path, struct fs_writer *w, struct err *err)
-{
-    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0)
-        return err_sys(err, "open '%s'", path);
-    return fs_copy_in(w, fd, copy_on_progress, m, err);
-}
-
-static int copy_content(struct copy *c, const struct fs_entry *source, struct fs_writer *w,
-                        struct err *err)
-{
-    struct meter m = { .copy = c };
-    AUTO_FS_READER *r = NULL;
-    int x;
-
-    if (fs_is_local(c->from))
-        return copy_local(&m, source->path, w, err);
-    x = fs_open(c->from, source->path, &r, err);
-    return x < 0 ? x : copy_reader(&m, r, w, err);
+    return (struct tree_copy){ .loop = c->files->x->loop,
+                               .from = c->from,
+                               .to = c->to,
+                               .how = c->options,
+                               .most = { .at_once = c->at_once, .memory = MEMORY },
+                               .depth = COPY_DEPTH_MOST,
+                               .whole_calls = true,
+                               .arg = c,
+                               .on_bytes = copy_on_bytes };
 }
 
 /* ---- names ---- */
@@ -97,34 +65,26 @@ void copy_name_target(struct err *err, const char *tmp, const char *target)
     memcpy(err->text, text, sizeof(text));
 }
 
-/* Shielded: a call that is cut off may still be carried out by the server, and then nobody would
- * know of the file. It is short, and the next wait notices the cancellation. */
-static int copy_create(struct copy *c, const char *path, bool parents, struct fs_writer **ret,
+static int copy_create(struct tree_copy *t, const char *path, bool parents, struct fs_writer **ret,
                        struct err *err)
 {
-    struct loop *l = c->files->x->loop;
-    struct fs_create options = c->options;
     int r;
 
-    if (fiber_cancelled(l))
-        return err_set(err, -ECANCELED, "interrupted");
-    options.parents = parents;
-    fiber_shield(l, true);
-    r = fs_create(c->to, path, &options, ret, err);
-    fiber_shield(l, false);
+    t->how.parents = parents;
+    r = tree_create(t, path, ret, err);
     if (r == -ENOENT && !parents)
-        err_hint(err, "make the directory first: %smkdir -p", fs_is_local(c->to) ? "" : "ydl fs ");
+        err_hint(err, "make the directory first: %smkdir -p", fs_is_local(t->to) ? "" : "ydl fs ");
     return r;
 }
 
-int copy_plain(struct copy *c, const struct fs_entry *source, const char *to, bool parents,
-               struct err *err)
+int copy_plain(struct copy *c, const char *from, const char *to, bool parents, struct err *err)
 {
+    struct tree_copy t = copy_how(c);
     AUTO_FS_WRITER *w = NULL;
-    int r = copy_create(c, to, parents, &w, err);
+    int r = copy_create(&t, to, parents, &w, err);
 
     if (r == 0)
-        r = copy_content(c, source, w, err);
+        r = tree_copy_content(&t, from, w, err);
     if (r < 0)
         return r;
     r = fs_close(take(w), err);
@@ -132,15 +92,14 @@ int copy_plain(struct copy *c, const struct fs_entry *source, const char *to, bo
     return r;
 }
 
-int copy_atomic(struct copy *c, const struct fs_entry *source, const char *to, bool parents,
-                struct err *err)
+int copy_atomic(struct copy *c, const char *from, const char *to, bool parents, struct err *err)
 {
     AUTO_FREE char *tmp = NULL;
     int r = target_temporary(to, &tmp, err);
 
     if (r < 0)
         return r;
-    r = copy_plain(c, source, tmp, parents, err);
+    r = copy_plain(c, from, tmp, parents, err);
     if (r == 0)
         r = copy_commit(c, tmp, to, c->force, err);
     if (r < 0)
@@ -169,17 +128,17 @@ int copy_entry(struct copy *c, const struct fs_entry *source, const struct place
     if (source->type == FS_DIRECTORY)
         return copy_tree(c, source, to, err);
     r = copy_in_the_way(c, to, err);
-    return r < 0 ? r : copy_atomic(c, source, to->path, false, err);
+    return r < 0 ? r : copy_atomic(c, source->path, to->path, false, err);
 }
 
 static int stream_in(struct copy *c, int fd, const char *tmp, struct err *err)
 {
-    struct meter m = { .copy = c };
+    struct tree_copy t = copy_how(c);
     AUTO_FS_WRITER *w = NULL;
-    int r = copy_create(c, tmp, false, &w, err);
+    int r = copy_create(&t, tmp, false, &w, err);
 
     if (r == 0)
-        r = fs_copy_in(w, fd, copy_on_progress, &m, err);
+        r = tree_copy_fd(&t, fd, w, err);
     /* Ctrl-C ends the program before the pipe as well. Its end must not be taken for the end of the
      * data: the loop gets a turn to notice our own signal. */
     if (r == 0 && fiber_yield(c->files->x->loop) < 0)

@@ -20,6 +20,8 @@ struct copy {
     struct fs_create options; /* of new files: replication and block size */
     struct progress *progress;
     uint64_t bytes, n_files; /* copied so far; counts up */
+    struct strs made;        /* while a tree is merged into another one: directories that were not
+                              * there, without those below them */
 };
 
 /* Copies what `source` is to exactly `to->path`. */

@@ -1,14 +1,18 @@
 /* transfer_private.h - what transfer.c, fs_tree.c and leftover.c share. */
 #pragma once
 #include "cmd/fs/transfer.h"
+#include "hadoop/tree/tree_copy.h"
+
+#define COPY_DEPTH_MOST 1000 /* of directories: as deep as HDFS allows */
+
+/* How its files are copied, with the progress line. */
+struct tree_copy copy_how(struct copy *c);
 
 /* Copies one file to `to`, which nobody else sees: it is not renamed, but it is gone after a
  * failure. `parents` makes directories above it. */
-int copy_plain(struct copy *c, const struct fs_entry *source, const char *to, bool parents,
-               struct err *err);
+int copy_plain(struct copy *c, const char *from, const char *to, bool parents, struct err *err);
 /* The same by way of a temporary name, replacing what is there when the copy may. */
-int copy_atomic(struct copy *c, const struct fs_entry *source, const char *to, bool parents,
-                struct err *err);
+int copy_atomic(struct copy *c, const char *from, const char *to, bool parents, struct err *err);
 
 /* ---- leftover.c ---- */
 

@@ -42,14 +42,19 @@ static int tree_read_on(struct tree_meter *m, struct fs_reader *r, struct fs_wri
     return x;
 }
 
-static int tree_read_local(struct tree_meter *m, const char *path, struct fs_writer *w,
+int tree_copy_fd(const struct tree_copy *c, int fd, struct fs_writer *w, struct err *err)
+{
+    struct tree_meter m = { .copy = c };
+
+    return fs_copy_in(w, fd, tree_on_progress, &m, err);
+}
+
+static int tree_copy_local(const struct tree_copy *c, const char *path, struct fs_writer *w,
                            struct err *err)
 {
     AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-    if (fd < 0)
-        return err_sys(err, "open '%s'", path);
-    return fs_copy_in(w, fd, tree_on_progress, m, err);
+    return fd < 0 ? err_sys(err, "open '%s'", path) : tree_copy_fd(c, fd, w, err);
 }
 
 int tree_copy_content(const struct tree_copy *c, const char *from, struct fs_writer *w,
@@ -60,22 +65,21 @@ int tree_copy_content(const struct tree_copy *c, const char *from, struct fs_wri
     int x;
 
     if (fs_is_local(c->from))
-        return tree_read_local(&m, from, w, err);
+        return tree_copy_local(c, from, w, err);
     x = fs_open(c->from, from, &r, err);
     return x < 0 ? x : tree_read_on(&m, r, w, err);
 }
 
-static int tree_create(const struct tree_copy *c, const char *path, struct fs_writer **ret,
-                       struct err *err)
+int tree_create(const struct tree_copy *c, const char *to, struct fs_writer **ret, struct err *err)
 {
     int r;
 
     if (!c->whole_calls)
-        return fs_create(c->to, path, &c->how, ret, err);
+        return fs_create(c->to, to, &c->how, ret, err);
     if (fiber_cancelled(c->loop))
         return err_set(err, -ECANCELED, "interrupted");
     fiber_shield(c->loop, true);
-    r = fs_create(c->to, path, &c->how, ret, err);
+    r = fs_create(c->to, to, &c->how, ret, err);
     fiber_shield(c->loop, false);
     return r;
 }

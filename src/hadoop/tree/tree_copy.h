@@ -25,9 +25,11 @@ struct tree_copy {
     int (*put)(void *arg, const char *from, const char *to, struct err *err);
 };
 
-/* The whole content of `from` into a writer. */
+/* The steps of one file: a new one, and the whole content of `from`, or of a descriptor, for it. */
+int tree_create(const struct tree_copy *c, const char *to, struct fs_writer **ret, struct err *err);
 int tree_copy_content(const struct tree_copy *c, const char *from, struct fs_writer *w,
                       struct err *err);
+int tree_copy_fd(const struct tree_copy *c, int fd, struct fs_writer *w, struct err *err);
 
 /* The file `from` to `to`. After a failure there is no new file. */
 int tree_copy_file(const struct tree_copy *c, const char *from, const char *to, struct err *err);
