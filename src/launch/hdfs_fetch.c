@@ -5,27 +5,30 @@
 #include "cli/progress.h"
 #include "client/signal_watch.h"
 #include "hadoop/fs/fs.h"
+#include "hadoop/tree/tree_copy.h"
 #include "launch/conf_export.h"
 #include "launch/launch_options.h"
 #include "launch/submit_tokens.h"
 #include "launch/targets/publish_target.h"
 #include "loop/fiber.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define DEPTH_MAX 100
+#define AT_ONCE 8
+#define MEMORY (12 * MIB)
 #define FILE_MODE 0700 /* as a NodeManager leaves them: a program can be run */
 
 struct fetch {
     struct session *session;
     struct fs_set *set;
+    struct fs *local;
     struct progress *progress;
     const char *dir; /* where the copies go */
     unsigned n;      /* copies so far; each has a directory of its own, and keeps its name */
-    uint64_t done;   /* bytes of those that are whole */
+    uint64_t total;  /* bytes of all, as far as they could be counted */
 };
 
 static int open_set(struct fetch *f, struct session *session, struct err *err)
@@ -181,66 +184,32 @@ int fetch_check(struct session *session, const struct spec *s, struct spec_fault
 
 /* ---- copying ---- */
 
-static int fetch_on_progress(void *arg, uint64_t done)
+static int fetch_on_bytes(void *arg, uint64_t n)
 {
     const struct fetch *f = arg;
 
-    progress_set(f->progress, f->done + done);
+    progress_add(f->progress, n);
     return 0;
 }
 
-/* O_EXCL: the directory is new and ours, so a file that is there already would be a fault. close()
- * is checked, because a full disk may show only there. */
-static int fetch_copy_file(struct fetch *f, struct fs *fs, const char *from, const char *to,
-                           struct err *err)
-{
-    AUTO_CLOSE int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
-    AUTO_FS_READER *reader = NULL;
-    int r;
-
-    if (fd < 0)
-        return err_sys(err, "make '%s'", to);
-    r = fs_open(fs, from, &reader, err);
-    if (r == 0)
-        r = fs_copy_out(reader, fd, fetch_on_progress, f, err);
-    if (r == 0)
-        f->done += fs_length(reader);
-    if (r == 0 && close(take_fd(fd)) < 0)
-        r = err_sys(err, "write '%s'", to);
-    return r;
-}
-
+/* The directory is new and ours, so a file that is there already would be a fault. */
 static int fetch_copy(struct fetch *f, struct fs *fs, const struct fs_entry *from, const char *to,
-                      int depth, struct err *err);
-
-static int copy_directory(struct fetch *f, struct fs *fs, const char *from, const char *to,
-                          int depth, struct err *err)
+                      struct err *err)
 {
-    AUTO_FS_LIST *list = NULL;
-    const struct fs_entry *e = NULL;
-    int r;
+    const struct tree_copy copy = { .loop = session_loop(f->session),
+                                    .from = fs,
+                                    .to = f->local,
+                                    .how = { .mode = FILE_MODE },
+                                    .most = { .at_once = AT_ONCE, .memory = MEMORY },
+                                    .depth = DEPTH_MAX,
+                                    .arg = f,
+                                    .on_bytes = fetch_on_bytes };
 
-    if (mkdir(to, 0700) < 0)
-        return err_sys(err, "make directory '%s'", to);
-    if (depth > DEPTH_MAX)
-        return err_set(err, -ELOOP, "'%s': more than %d directories deep", from, DEPTH_MAX);
-    r = fs_list_open(fs, from, &list, err);
-    while (r == 0 && (r = fs_list_next(list, &e, err)) > 0) {
-        AUTO_FREE char *below = path_join(to, e->name);
-
-        r = below ? fetch_copy(f, fs, e, below, depth + 1, err) : err_oom(err);
-    }
-    return r;
-}
-
-static int fetch_copy(struct fetch *f, struct fs *fs, const struct fs_entry *from, const char *to,
-                      int depth, struct err *err)
-{
     switch (from->type) {
     case FS_FILE:
-        return fetch_copy_file(f, fs, from->path, to, err);
+        return tree_copy_file(&copy, from->path, to, err);
     case FS_DIRECTORY:
-        return copy_directory(f, fs, from->path, to, depth, err);
+        return tree_copy(&copy, from->path, to, err);
     default:
         return 0;
     }
@@ -269,7 +238,7 @@ static int bring(struct fetch *f, struct spec_file *file, struct err *err)
     if (mkdir(dir, 0700) < 0)
         return err_sys(err, "make directory '%s'", dir);
     progress_label(f->progress, e.name);
-    r = fetch_copy(f, fs, &e, to, 0, err);
+    r = fetch_copy(f, fs, &e, to, err);
     if (r < 0)
         return err_wrap(err, r, "copy '%s'", file->from);
     free(file->from);
@@ -307,7 +276,7 @@ static int count_list(void *arg, const char *key, struct spec_files *files, bool
         if (spec_is_remote(files->v[i].from) &&
             fs_find(f->set, files->v[i].from, FS_ON_CLUSTER, &fs, &path, NULL) == 0 &&
             fs_summary(fs, path, &sum, NULL) == 0)
-            f->done += sum.length;
+            f->total += sum.length;
     }
     return 0;
 }
@@ -325,15 +294,15 @@ static void fetch_on_signal(void *arg, int number)
 
 static int bring_all(struct fetch *f, struct spec *s, bool quiet, struct err *err)
 {
-    uint64_t total;
-    int r = 0;
+    AUTO_FREE char *here = NULL;
+    int r = fs_find(f->set, f->dir, FS_ON_LOCAL, &f->local, &here, err);
 
+    if (r < 0)
+        return r;
     (void)each_list(s, count_list, f, NULL);
-    total = f->done;
-    f->done = 0;
     if (mkdir(f->dir, 0700) < 0)
         return err_sys(err, "make directory '%s'", f->dir);
-    r = progress_begin("files", total, quiet, &f->progress, err);
+    r = progress_begin("files", f->total, quiet, &f->progress, err);
     if (r == 0)
         r = each_list(s, bring_list, f, err);
     f->progress = progress_end(f->progress);
