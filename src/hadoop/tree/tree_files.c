@@ -1,4 +1,5 @@
-/* tree_files.c - see tree_files.h */
+/* tree_files.c - a group of fibers that is held back by bytes as well as by number. See
+ * tree_files.h. */
 #include "hadoop/tree/tree_files.h"
 #include "base/auto.h"
 
