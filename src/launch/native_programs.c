@@ -73,7 +73,9 @@ int native_programs_find(struct spec *s, const char *dir, bool on_cluster, struc
         struct spec_role *role = &s->roles[i];
         bool travels = on_cluster && role->place == SPEC_PLACE_CLUSTER;
 
-        if (role->count == 0 || role->command.n == 0 || !str_eq(role->command.v[0], NATIVE_PROGRAM))
+        if (role->command.n == 0 || !str_eq(role->command.v[0], NATIVE_PROGRAM))
+            continue;
+        if (role->count == 0 && access(program, X_OK) < 0) /* it may get tasks later, or never */
             continue;
         if ((s->image || role->image) && !travels)
             continue;

@@ -20,6 +20,7 @@ struct row {
     const char *image;
     const char *result; /* DIR stands for the directory; NULL: a fault */
     bool file;
+    bool empty; /* no tasks, so far */
 };
 
 static void check(const char *dir, const struct row *row)
@@ -39,6 +40,7 @@ static void check(const char *dir, const struct row *row)
     assert_int_equal(spec_add_role(&s, "server", &r), 0);
     assert_int_equal(spec_words(row->command, &r->command, NULL), 0);
     r->place = row->place;
+    r->count = row->empty ? 0 : 1;
     assert_int_equal(spec_set_text(&s.image, row->image), 0);
     assert_int_equal(native_programs_find(&s, dir, row->cluster, &f), row->result ? 0 : -EINVAL);
     if (!row->result) {
@@ -66,6 +68,8 @@ static void a_native_role_gets_the_program_where_it_runs(void **state)
         { N, .there = true, .cluster = true, .place = SPEC_PLACE_CLIENT, .result = "DIR/" N },
         { N, .there = true, .image = "i", .result = N },
         { N, .there = true, .image = "i", .cluster = true, .result = "./" N, .file = true },
+        { N, .there = true, .cluster = true, .result = "./" N, .file = true, .empty = true },
+        { N, .result = N, .empty = true },
         { "python ydl-native", .there = true, .result = "python ydl-native" },
         /* without it, the command that it stands in for */
         { N, .cluster = true, .result = "python -- x" },

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "cli/globals.h"
 #include "cmd/native/native_verbs.h"
+#include "native/haproxy_find.h"
 #include "native/model_library.h"
 #include "native/python.h"
 #include "serve/deployment/controller.h"
@@ -12,6 +13,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct deployment_args {
     const char *haproxy, *host;
@@ -58,6 +60,18 @@ static int deployment_work(void *arg)
     return controller_run(&x->o, x->err);
 }
 
+/* HAProxy may have travelled with what it loads. */
+static int use_libraries(const char *home, struct err *err)
+{
+    AUTO_FREE char *dir = path_join(home, DEPLOYMENT_HAPROXY_LIB);
+
+    if (!dir)
+        return err_oom(err);
+    if (access(dir, X_OK) < 0)
+        return 0;
+    return setenv("LD_LIBRARY_PATH", dir, 1) < 0 ? err_sys(err, "set LD_LIBRARY_PATH") : 0;
+}
+
 /* Its directory is in the job's own, which goes with the job however this ends. That path may be
  * long, and those of sockets are short: it becomes our working directory, and HAProxy's, and gets a
  * short name by that. */
@@ -68,6 +82,13 @@ static int deployment_in_dir(struct deployment_call *x, struct err *err)
     const char *tmp = NULL;
     int r = native_task_variable("TMPDIR", &tmp, err);
     AUTO_FREE char *dir = r == 0 ? str_printf("%s/ydl-XXXXXX", tmp) : NULL;
+    AUTO_FREE char *home = getcwd(NULL, 0);
+
+    if (r == 0 && !home)
+        return err_sys(err, "find the working directory");
+    x->o.home = home;
+    if (r == 0)
+        r = use_libraries(home, err);
 
     if (r < 0)
         return r;
@@ -90,7 +111,7 @@ static int native_deployment_run(struct cli *c, struct err *err)
     AUTO_FREE char *program = NULL;
     AUTO_FREE char *listen = NULL;
     const char *host = NULL, *port = NULL;
-    int r = native_haproxy_find(a->haproxy, &program, err);
+    int r = haproxy_find(a->haproxy, &program, err);
 
     if (r == 0)
         r = native_task_variable(DEPLOYMENT_PLAN_ENV, &x.o.plan, err);

@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "cli/globals.h"
 #include "cmd/native/native_verbs.h"
+#include "native/haproxy_find.h"
 #include "serve/gateway/gateway.h"
 #include "serve/gateway/haproxy_process.h"
 
@@ -88,7 +89,7 @@ static int native_gateway_run(struct cli *c, struct err *err)
     const char *tmp = getenv("TMPDIR");
     AUTO_FREE char *program = NULL;
     AUTO_FREE char *dir = NULL;
-    int r = native_haproxy_find(a->haproxy, &program, err);
+    int r = haproxy_find(a->haproxy, &program, err);
 
     if (r < 0)
         return r;

@@ -25,7 +25,3 @@ void native_note(const struct cli *c, const char *text);
 /* Every task has this variable: if it is not set (-EINVAL), we do not run as a task. *ret is
  * borrowed from the environment. */
 int native_task_variable(const char *name, const char **ret, struct err *err);
-
-/* `option`: --haproxy, or NULL. -ENOENT with a sentence that says how to install it. *ret is the
- * caller's. */
-int native_haproxy_find(const char *option, char **ret, struct err *err);

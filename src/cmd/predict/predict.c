@@ -253,6 +253,7 @@ const struct cli_verb verb_predict = {
             "row, in their order. A request that finds no room, or whose replica is lost, is sent "
             "again until --timeout.",
     CLI_OPTS(struct args,
+        JOB_WHERE_OPTS,
         { "json", 0, CLI_TEXT, AT(json), NULL, "TEXT", "the request", .group = CLI_WHAT },
         { "file", 0, CLI_TEXT, AT(file), NULL, "FILE", "file with the request; -: standard input",
           .group = CLI_WHAT },

@@ -62,11 +62,13 @@ int serve_find_named(struct job_call *x, const char *name, json_t **ret_status, 
     return r < 0 ? r : client_status(x->client, true, ret_status, err);
 }
 
-/* Of a task, where it is a gateway that has been somewhere. */
-static bool url_of(const json_t *task, char out[SERVE_URL])
+/* Of a task, where it is a gateway that has been somewhere. On YARN the address is for people and
+ * programs of other machines, who know nodes by their names. */
+static bool url_of(const json_t *status, const json_t *task, char out[SERVE_URL])
 {
     json_int_t port = json_integer_value(json_array_get(json_object_get(task, "ports"), 0));
-    const char *host = json_string_value(json_object_get(task, "host"));
+    bool named = str_eq(format_text(status, "platform"), "yarn");
+    const char *host = json_string_value(json_object_get(task, named ? "node" : "host"));
 
     if (!str_eq(format_text(task, "role"), SERVE_GATEWAY) || !host || port <= 0)
         return false;
@@ -82,7 +84,7 @@ bool serve_url(const json_t *status, char out[SERVE_URL])
 
     json_array_foreach(tasks, i, t)
     {
-        if (url_of(t, out))
+        if (url_of(status, t, out))
             return true;
     }
     return false;
@@ -97,7 +99,7 @@ json_t *serve_urls(const json_t *status, bool tls)
 
     json_array_foreach(tasks, i, t)
     {
-        if (!url_of(t, url))
+        if (!url_of(status, t, url))
             continue;
         if (tls)
             serve_secure_url(url);

@@ -5,7 +5,7 @@
 
 #define SERVE_FRAMEWORK "serve"
 #define SERVE_GATEWAY "gateway"
-#define SERVE_URL 96
+#define SERVE_URL 288 /* a name of a host has at most 253 characters */
 
 extern const struct cli_verb verb_serve_address, verb_serve_deploy, verb_serve_list,
     verb_serve_logs, verb_serve_plan, verb_serve_schema, verb_serve_rollback, verb_serve_scale,

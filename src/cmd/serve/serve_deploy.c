@@ -8,7 +8,6 @@
 #include "cli/doc.h"
 #include "client/job_wait.h"
 #include "client/task_failure.h"
-#include "cmd/job/start_job.h"
 #include "cmd/serve/serve_call.h"
 #include "cmd/serve/serve_fetching.h"
 #include "cmd/serve/serve_job.h"
@@ -16,6 +15,8 @@
 #include "cmd/serve/serve_registry.h"
 #include "cmd/serve/serve_settings.h"
 #include "cmd/serve/serve_want.h"
+#include "cmd/serve/yarn/serve_submit.h"
+#include "cmd/serve/yarn/serve_uploads.h"
 #include "launch/launch_options.h"
 #include "loop/fiber.h"
 #include "serve/deployment/deployment_plan.h"
@@ -39,6 +40,7 @@ struct deploying {
     const char *name;
     json_t *plan;
     char *text, url[SERVE_URL];
+    struct serve_uploads uploads; /* on YARN */
 };
 
 /* ---- the models ---- */
@@ -58,13 +60,20 @@ static int find_one(struct deploying *d, const struct serve_want_model *w, struc
     *m = (struct serve_model){ .alias = *ref->alias ? ref->alias : NULL,
                                .cpus = w->cpus,
                                .memory = w->memory,
+                               .gpus = w->gpus,
                                .batch = w->batch,
                                .batch_delay = w->batch_delay,
                                .device = w->device,
                                .replicas = w->replicas };
     how.lib = w->lib;
     how.python = w->python;
-    return serve_version_find(d->x, &how, ref, &m->v, err);
+    r = serve_version_find(d->x, &how, ref, &m->v, err);
+    if (r < 0 || d->w.on == OPTIONS_LOCAL || models_is_remote(m->v.registry))
+        return r;
+    err_set(err, -EINVAL, "the registry '%s' is on this machine, where nodes cannot read it",
+            m->v.registry);
+    err_hint(err, "push the model to one on HDFS: ydl model push --registry hdfs://…");
+    return -EINVAL;
 }
 
 static int find_models(struct deploying *d, struct err *err)
@@ -95,11 +104,16 @@ static int make_text(struct deploying *d, struct err *err)
     AUTO_JSON *env = json_object();
     int r = env ? models_cache_limit(&j.cache_limit, err) : err_oom(err);
 
+    if (r == 0 && d->w.on == OPTIONS_YARN)
+        r = serve_uploads_make(&j, d->models, &d->uploads, err);
     if (r == 0)
         r = serve_job_plan(&j, &d->plan, err);
+    if (r == 0 && d->w.on == OPTIONS_YARN &&
+        json_object_set_new(d->plan, "platform", json_string("yarn")) < 0)
+        r = err_oom(err);
     if (r == 0)
         r = serve_settings_add(d->plan, &d->w, err);
-    if (r == 0)
+    if (r == 0 && d->w.on == OPTIONS_LOCAL) /* containers have what they need */
         r = serve_registry_env(d->x, d->models[0].v.registry, env, err);
     return r < 0 ? r : serve_job_text(&j, d->plan, env, &d->text, err);
 }
@@ -117,28 +131,6 @@ static int tell_registry(struct deploying *d, bool used, struct err *err)
                 "ydl: you may not write to the registry '%s': others can remove versions that this "
                 "deployment serves\n",
                 d->models[0].v.registry);
-    return r;
-}
-
-/* As `ydl submit --on local` with this job would. */
-static int start(struct deploying *d, struct err *err)
-{
-    struct options options = { .on = OPTIONS_LOCAL };
-    struct globals globals = *d->x->globals;
-    struct cli cli = *d->x->cli;
-    struct job_call call = *d->x;
-    AUTO_SPEC spec = { 0 };
-    int r;
-
-    globals.job = d->text;
-    globals.job_by = "ydl serve";
-    cli.args = &options;
-    cli.globals = &globals;
-    cli.n_operands = 0;
-    call.cli = &cli;
-    call.globals = &globals;
-    r = start_job(&call, &spec, false, NULL, err);
-    d->x->client = call.client;
     return r;
 }
 
@@ -297,10 +289,18 @@ static int deploy_print(const struct deploying *d, struct err *err)
 /* Two of one name could not be told apart. */
 static int check_name(struct deploying *d, struct err *err)
 {
+    const struct serve_options *o = job_args(d->x);
+    struct job_where where = { .on = d->w.on == OPTIONS_YARN ? -1 : (int)JOB_LOCAL,
+                               .staging = o->where.staging };
+    const struct cli *own = d->x->cli;
+    struct cli cli = *own;
     AUTO_FREE char *id = NULL;
     int r;
 
+    cli.args = &where;
+    d->x->cli = &cli;
     r = serve_running(d->x, d->name, &id, err);
+    d->x->cli = own;
     if (r <= 0)
         return r;
     err_set(err, -EEXIST, "there is a deployment '%s' already (%s)", d->name, id);
@@ -325,7 +325,7 @@ static int deploy_carry_out(struct deploying *d, struct err *err)
     int r = tell_registry(d, true, err);
 
     if (r == 0)
-        r = start(d, err);
+        r = serve_submit(d->x, &d->w, d->text, err);
     if (r != 0 || !d->x->client) {
         if (!d->x->client)
             (void)tell_registry(d, false, NULL);
@@ -354,7 +354,7 @@ static int deploy_all(struct deploying *d, bool only_plan, struct err *err)
         r = deploy_show(d, err);
     if (r == 0 && !d->x->globals->json)
         putchar('\n');
-    return r < 0 ? r : start(d, err);
+    return r < 0 ? r : serve_submit(d->x, &d->w, d->text, err);
 }
 
 static int deploy_or_plan(struct job_call *x, bool only_plan, struct err *err)
@@ -369,6 +369,7 @@ static int deploy_or_plan(struct job_call *x, bool only_plan, struct err *err)
     for (size_t i = 0; i < DEPLOYMENT_MODELS; i++)
         serve_version_done(&d->models[i].v);
     json_decref(d->plan);
+    serve_uploads_done(&d->uploads);
     serve_want_done(&d->w);
     free(d->text);
     free(d);
@@ -387,6 +388,8 @@ static int deploy_plan_work(struct job_call *x, struct err *err)
 
 /* clang-format off */
 static const struct cli_opt deploy_opts[] = {
+    { "on", 0, CLI_CHOICE, AT(where.on), NULL, "PLACE", "platform", job_places,
+      .fallback = "$YDL_ON, or local", .group = CLI_WHAT },
     { "file", 'f', CLI_TEXT, AT(file), NULL, "FILE", "file that says what to deploy; -: standard input",
       .group = CLI_WHAT },
     { "replicas", 0, CLI_TEXT, AT(replicas), NULL, "N", "number of model servers of each model",
@@ -395,6 +398,7 @@ static const struct cli_opt deploy_opts[] = {
       .group = CLI_RESOURCES },
     { "memory", 0, CLI_TEXT, AT(memory), NULL, "SIZE", "memory limit of each replica",
       .group = CLI_RESOURCES },
+    { "gpus", 0, CLI_TEXT, AT(gpus), NULL, "N", "GPUs of each replica", .group = CLI_RESOURCES },
     { "device", 0, CLI_TEXT, AT(device), NULL, "DEVICE", "cpu, cuda or cuda:N",
       .group = CLI_RESOURCES },
     { "batch", 0, CLI_TEXT, AT(batch), NULL, "ROWS", "join waiting requests, up to ROWS rows",
@@ -405,6 +409,17 @@ static const struct cli_opt deploy_opts[] = {
       .fallback = "the first model's", .group = CLI_WHAT },
     { "registry", 0, CLI_TEXT, AT(registry), NULL, "DIR", "registry of models",
       .fallback = "as 'ydl model'", .group = CLI_WHAT },
+    { "queue", 0, CLI_TEXT, AT(queue), NULL, "QUEUE", "queue to submit to", .group = CLI_CLUSTER },
+    { "label", 0, CLI_TEXT, AT(label), NULL, "LABEL", "run on nodes with this label",
+      .group = CLI_CLUSTER, .rare = true },
+    { "priority", 0, CLI_TEXT, AT(priority), NULL, "N", "priority of the deployment in its queue",
+      .group = CLI_CLUSTER, .rare = true },
+    { "attempts", 0, CLI_TEXT, AT(attempts), NULL, "N",
+      "how often YARN may start the job's master; models are served meanwhile",
+      .fallback = "2", .group = CLI_CLUSTER, .rare = true },
+    { "staging", 0, CLI_TEXT, AT(where.staging), NULL, "DIR",
+      "directory on HDFS for uploads and logs", .fallback = ".ydl in your home directory",
+      .group = CLI_CLUSTER, .rare = true },
     { "lib", 0, CLI_TEXT, AT(lib), NULL, "PATH",
       "the library that runs the model, or its directory",
       .fallback = "in the active Python environment", .group = CLI_WHAT },
@@ -430,7 +445,7 @@ static const struct cli_opt deploy_opts[] = {
 const struct cli_verb verb_serve_deploy = {
     .name = "deploy", .summary = "serve a model, or several behind one address",
     .operands = "[NAME[:VERSION|@ALIAS]…]", .most = CLI_ANY, JOB_VERB(deploy_work),
-    .text = "Starts replicas of a version of a model on this machine and a gateway in front of "
+    .text = "Starts replicas of a version of a model, here or on YARN, and a gateway in front of "
             "them, waits until it answers, and prints its address. It goes on until it is stopped. "
             "NAME@ALIAS follows the alias: when it names another version, the deployment is "
             "updated to that. "

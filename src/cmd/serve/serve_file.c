@@ -23,6 +23,7 @@ static const struct spec_key model_keys[] = {
       .help = "processor cores of each replica" },
     { "memory", SPEC_SIZE, AT(memory), .min = (int64_t)MIB, .max = (int64_t)1 << 50,
       .help = "memory limit of each replica" },
+    { "gpus", SPEC_COUNT, AT(gpus), .max = 1024, .help = "GPUs of each replica" },
     { "batch", SPEC_COUNT, AT(batch), .min = 1, .max = 65536,
       .help = "join waiting requests, up to this number of rows" },
     { "batch-delay", SPEC_MS, AT(batch_delay), .preset = -1, .max = 60000,
@@ -72,6 +73,10 @@ static const struct spec_key update_keys[] = {
 static const struct spec_key serve_keys[] = {
     { "kind", SPEC_TEXT, AT(kind), .help = "serve" },
     { "name", SPEC_TEXT, AT(name), .help = "name of the deployment (default: the first model's)" },
+    { "platform", SPEC_TEXT, AT(platform),
+      .help = "where it runs: local or yarn (default: $YDL_ON, or local)" },
+    { "queue", SPEC_TEXT, AT(queue), .help = "on YARN: queue to submit to" },
+    { "label", SPEC_TEXT, AT(label), .help = "on YARN: run on nodes with this label" },
     { "registry", SPEC_TEXT, AT(registry),
       .help = "registry of models, a directory or an hdfs:// name (default: as 'ydl model')" },
     { "models", SPEC_TYPES_, AT(models), .keys = model_keys,
@@ -283,6 +288,8 @@ static int serve_file_check(const struct serve_file *s, struct spec_faults *f)
         r = noted(spec_fault(f, 1, "kind", "missing: a deployment's file has 'kind: serve'"));
     else if (!str_eq(s->kind, "serve"))
         r = noted(spec_fault(f, 0, "kind", "'%s' is not 'serve'", s->kind));
+    if (r == 0 && s->platform && !str_eq(s->platform, "local") && !str_eq(s->platform, "yarn"))
+        r = noted(spec_fault(f, 0, "platform", "'%s' is neither local nor yarn", s->platform));
     if (r == 0 && s->n == 0 && f->n == 0)
         r = noted(spec_fault(f, 1, "models", "missing: which models?"));
     for (size_t i = 0; i < s->n && r == 0; i++)

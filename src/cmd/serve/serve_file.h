@@ -19,9 +19,9 @@
 struct serve_file_model {
     char *model; /* NAME, NAME:VERSION or NAME@ALIAS */
     char *device, *library, *python;
-    unsigned replicas, cpus, batch; /* cpus, batch: 0: not said */
-    uint64_t memory;                /* 0: not said */
-    int64_t batch_delay;            /* ms; -1: not said */
+    unsigned replicas, cpus, gpus, batch; /* all but replicas: 0: not said */
+    uint64_t memory;                      /* 0: not said */
+    int64_t batch_delay;                  /* ms; -1: not said */
 };
 
 struct serve_file_gateway {
@@ -36,6 +36,8 @@ struct serve_file_update {
 
 struct serve_file {
     char *kind, *name, *registry;
+    char *platform;      /* "local", "yarn"; NULL: not said */
+    char *queue, *label; /* on YARN */
     struct serve_file_model *models;
     size_t n;
     struct serve_file_gateway gateway;

@@ -4,43 +4,52 @@
 
 #include <string.h>
 
+static const char whole[] = "kind: serve\n"
+                            "name: shop\n"
+                            "platform: yarn\n"
+                            "queue: root.web\n"
+                            "label: fast\n"
+                            "registry: models\n"
+                            "models:\n"
+                            "  - model: flowers@champion\n"
+                            "    replicas: 2\n"
+                            "    cpus: 4\n"
+                            "    gpus: 1\n"
+                            "    memory: 1.5g\n"
+                            "    batch: 64\n"
+                            "    batch-delay: 2ms\n"
+                            "    device: cuda:1\n"
+                            "    library: env\n"
+                            "    python: venv/bin/python\n"
+                            "  - prices:7\n"
+                            "gateway:\n"
+                            "  host: 0.0.0.0\n"
+                            "  key-file: keys\n"
+                            "  certificate: /etc/cert.pem\n"
+                            "  private-key: key.pem\n"
+                            "  haproxy: /opt/haproxy\n"
+                            "update: {canary: 10%, errors: 0.5%, slower: 1.5, requests: 500}\n"
+                            "timeout: 5m\n";
+
 static void a_file_says_all_of_a_deployment(void **state)
 {
-    static const char text[] = "kind: serve\n"
-                               "name: shop\n"
-                               "registry: models\n"
-                               "models:\n"
-                               "  - model: flowers@champion\n"
-                               "    replicas: 2\n"
-                               "    cpus: 4\n"
-                               "    memory: 1.5g\n"
-                               "    batch: 64\n"
-                               "    batch-delay: 2ms\n"
-                               "    device: cuda:1\n"
-                               "    library: env\n"
-                               "    python: venv/bin/python\n"
-                               "  - prices:7\n"
-                               "gateway:\n"
-                               "  host: 0.0.0.0\n"
-                               "  key-file: keys\n"
-                               "  certificate: /etc/cert.pem\n"
-                               "  private-key: key.pem\n"
-                               "  haproxy: /opt/haproxy\n"
-                               "update: {canary: 10%, errors: 0.5%, slower: 1.5, requests: 500}\n"
-                               "timeout: 5m\n";
     AUTO_SPEC_FAULTS f = { 0 };
     AUTO_SERVE_FILE s = { 0 };
     unsigned n = 0;
 
     (void)state;
-    assert_int_equal(serve_file_parse("shop.yaml", text, strlen(text), &s, &f), 0);
+    assert_int_equal(serve_file_parse("shop.yaml", whole, strlen(whole), &s, &f), 0);
     assert_int_equal(serve_file_resolve(&s, "/srv/shop"), 0);
     assert_string_equal(s.name, "shop");
+    assert_string_equal(s.platform, "yarn");
+    assert_string_equal(s.queue, "root.web");
+    assert_string_equal(s.label, "fast");
     assert_string_equal(s.registry, "/srv/shop/models");
     assert_int_equal(s.n, 2);
     assert_string_equal(s.models[0].model, "flowers@champion");
     assert_int_equal(s.models[0].replicas, 2);
     assert_int_equal(s.models[0].cpus, 4);
+    assert_int_equal(s.models[0].gpus, 1);
     assert_true(s.models[0].memory == 3 * (uint64_t)MIB * 512);
     assert_int_equal(s.models[0].batch, 64);
     assert_int_equal(s.models[0].batch_delay, 2);
@@ -74,7 +83,7 @@ static void a_registry_on_hdfs_stays_what_it_is(void **state)
     AUTO_SERVE_FILE s = { 0 };
 
     (void)state;
-    assert_int_equal(serve_file_parse("shop.yaml", text, strlen(text), &s, &f), 0);
+    assert_int_equal(serve_file_parse("shop.yaml", whole, strlen(whole), &s, &f), 0);
     assert_int_equal(f.n, 0);
     assert_int_equal(serve_file_resolve(&s, "/srv/shop"), 0);
     assert_string_equal(s.registry, "hdfs://ns/models");
@@ -88,6 +97,7 @@ static void what_is_wrong_is_told_with_its_line(void **state)
         { "", "f.yaml:1: expected a map of keys, found nothing" },
         { "- a", "f.yaml:1: expected a map of keys, found a list" },
         { "kind: serve\n", "f.yaml:1: models: missing: which models?" },
+        { HEAD "platform: mesos\n", "f.yaml:3: platform: 'mesos' is neither local nor yarn" },
         { "models: [m]\n", "f.yaml:1: kind: missing: a deployment's file has 'kind: serve'" },
         { "kind: job\nmodels: [m]\n", "f.yaml:1: kind: 'job' is not 'serve'" },
         { "kind: serve\nmodel: m\n", "f.yaml:2: model: unknown key (did you mean 'models'?)" },
@@ -121,7 +131,8 @@ static void what_is_wrong_is_told_with_its_line(void **state)
           "'0.5' is not a number from 1 to 100" },
         { HEAD "nmae: x\nreplicas: 2\n",
           "f.yaml:3: nmae: unknown key (did you mean 'name'?)\nf.yaml:4: replicas: unknown key "
-          "(known are kind, name, registry, models, gateway, update, timeout)" },
+          "(known are kind, name, platform, queue, label, registry, models, gateway, update, "
+          "timeout)" },
     };
 
     (void)state;
@@ -147,11 +158,11 @@ static void the_schema_has_every_key(void **state)
     (void)state;
     assert_int_equal(serve_file_schema(&schema, NULL), 0);
     properties = json_object_get(schema, "properties");
-    assert_int_equal(json_object_size(properties), 7);
+    assert_int_equal(json_object_size(properties), 10);
     model = json_array_get(
         json_object_get(json_object_get(json_object_get(properties, "models"), "items"), "anyOf"),
         1);
-    assert_int_equal(json_object_size(json_object_get(model, "properties")), 9);
+    assert_int_equal(json_object_size(json_object_get(model, "properties")), 10);
     assert_true(json_is_false(json_object_get(schema, "additionalProperties")));
 }
 

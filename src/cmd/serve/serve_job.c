@@ -31,7 +31,8 @@ static json_t *plan_model(const struct serve_job *j, size_t i)
     AUTO_JSON *version = serve_version_json(&m->v);
     AUTO_JSON *model = NULL;
 
-    if (!version || json_object_set_new(version, "group", group_name(i, 0)) < 0 ||
+    if (!version || (m->library && set_text(version, "library", m->library) < 0) ||
+        json_object_set_new(version, "group", group_name(i, 0)) < 0 ||
         json_object_set_new(version, "serial", json_integer((json_int_t)i + 1)) < 0)
         return NULL;
     model = json_pack(
@@ -107,7 +108,8 @@ static json_t *gateway_role(const struct serve_job *j)
 {
     const char *const options[] = { "--host", j->host, "--haproxy", j->haproxy, NULL };
 
-    return json_pack("{s:i, s:o}", "count", 1, "command", command_of("deployment", options));
+    return json_pack("{s:i, s:o, s:O*}", "count", 1, "command", command_of("deployment", options),
+                     "files", j->files);
 }
 
 static json_t *replica_role(const struct serve_model *m, unsigned count)
@@ -123,9 +125,10 @@ static json_t *replica_role(const struct serve_model *m, unsigned count)
         json_array_insert_new(command, 3, json_string("--late")) < 0)
         return NULL;
     /* Who decides over the job's success cannot be none. */
-    role = json_pack("{s:i, s:b, s:i, s:O}", "count", (int)count, "decides", 0, "ports", 1,
-                     "command", command);
-    if (!role || set_text(role, "cpus", m->cpus) < 0 || set_text(role, "memory", m->memory) < 0)
+    role = json_pack("{s:i, s:b, s:i, s:O, s:O*}", "count", (int)count, "decides", 0, "ports", 1,
+                     "command", command, "files", m->files);
+    if (!role || set_text(role, "cpus", m->cpus) < 0 || set_text(role, "memory", m->memory) < 0 ||
+        set_text(role, "gpus", m->gpus) < 0)
         return NULL;
     return take(role);
 }
@@ -162,6 +165,8 @@ int serve_job_text(const struct serve_job *j, const json_t *plan, const json_t *
                             RESTARTS_MAX, "env", all, "roles", roles_of(j, plan))
                 : err_oom(err);
 
+    if (r == 0 && set_text(job, "venv", j->venv) < 0)
+        r = err_oom(err);
     if (r < 0)
         return r;
     *ret = json_dumps(job, JSON_COMPACT);

@@ -7,9 +7,12 @@
 struct serve_model {
     struct serve_version v;
     const char *alias; /* that it follows; NULL: none. Borrowed, like what follows */
-    const char *cpus, *memory, *batch, *batch_delay,
+    const char *cpus, *memory, *gpus, *batch, *batch_delay,
         *device; /* as they were given; NULL: default */
     unsigned replicas;
+    /* On YARN (yarn/serve_uploads.h); NULL: nothing. */
+    const char *library; /* where its tasks find it, if not at v.library */
+    json_t *files;       /* of its tasks */
 };
 
 struct serve_job {
@@ -21,6 +24,8 @@ struct serve_job {
     const char *key_file;                  /* NULL: no key is wanted */
     const char *certificate, *private_key; /* NULL: no TLS */
     uint64_t cache_limit;                  /* of models from HDFS on a node; 0: default */
+    json_t *files;                         /* of the gateway's task; NULL: none */
+    const char *venv;                      /* that travels; NULL: none */
 };
 
 /* The first plan (serve/deployment/deployment_plan.h); the caller's. */

@@ -69,7 +69,9 @@ static int become_logs(struct job_call *x, struct strs *words, struct err *err)
     const struct args *a = job_args(x);
     const struct globals *g = x->globals;
 
-    if ((a->follow && strs_add(words, "--follow") < 0) ||
+    if ((a->where.staging &&
+         (strs_add(words, "--staging") < 0 || strs_add(words, a->where.staging) < 0)) ||
+        (a->follow && strs_add(words, "--follow") < 0) ||
         (a->tail && (strs_add(words, "--tail") < 0 || strs_add(words, a->tail) < 0)) ||
         (g->json && strs_add(words, "--json") < 0) || (g->quiet && strs_add(words, "--quiet") < 0))
         return err_oom(err);
@@ -100,6 +102,7 @@ const struct cli_verb verb_serve_logs = {
             "--version, of the replicas of that version: one that serves, that is being tried, or "
             "that was tried or served last.",
     CLI_OPTS(struct args,
+        JOB_WHERE_OPTS,
         { "follow", 'f', CLI_FLAG, AT(follow), NULL, NULL,
           "follow the output until the deployment has ended" },
         { "version", 0, CLI_TEXT, AT(version), NULL, "VERSION", "only replicas of this version" },

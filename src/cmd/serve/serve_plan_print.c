@@ -9,6 +9,9 @@
 /* clang-format off */
 static const struct table_column lines[] = {
     { "deployment", false, "{name}" },
+    { "platform",   false, "{platform}" },
+    { "queue",      false, "{queue}" },
+    { "label",      false, "{label}" },
     { "address",    false, "{scheme}://{host}, a free port" },
     { "key",        false, "one of {key_file}" },
     { "registry",   false, "{registry}" },
@@ -23,6 +26,7 @@ static const struct table_column columns[] = {
     { "ROLES",    false, "{groups}" },
     { "CPUS",     true,  "{cpus}" },
     { "MEMORY",   true,  "{memory}" },
+    { "GPUS",     true,  "{gpus}" },
     { "BATCH",    true,  "{batch}" },
     { "DEVICE",   false, "{device}" },
 };
@@ -32,14 +36,14 @@ static json_t *plan_print_model(const struct serve_plan_view *v, const struct se
 {
     const json_t *planned = deployment_model(v->plan, m->v.m.name);
 
-    return json_pack("{s:s, s:I, s:o, s:s, s:I, s:s, s:i, s:O, s:o, s:o, s:o, s:o, s:o, s:o}",
+    return json_pack("{s:s, s:I, s:o, s:s, s:I, s:s, s:i, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
                      "model", m->v.m.name, "version", (json_int_t)m->v.m.version, "follows",
                      json_text(m->alias), "format", m->v.m.format, "bytes",
                      (json_int_t)m->v.m.bytes, "path", m->v.path, "replicas", (int)m->replicas,
                      "groups", json_object_get(planned, "groups"), "cpus", json_text(m->cpus),
-                     "memory", json_text(m->memory), "batch", json_text(m->batch), "batch_delay",
-                     json_text(m->batch_delay), "device", json_text(m->device), "library",
-                     serve_version_library_json(&m->v));
+                     "memory", json_text(m->memory), "gpus", json_text(m->gpus), "batch",
+                     json_text(m->batch), "batch_delay", json_text(m->batch_delay), "device",
+                     json_text(m->device), "library", serve_version_library_json(&m->v));
 }
 
 static int plan_print_make(const struct serve_plan_view *v, json_t **ret, struct err *err)
@@ -49,10 +53,11 @@ static int plan_print_make(const struct serve_plan_view *v, json_t **ret, struct
     for (size_t i = 0; models && i < v->n; i++)
         if (json_array_append_new(models, plan_print_model(v, &v->models[i])) < 0)
             return err_oom(err);
-    return json_make(ret, err, "{s:s, s:s, s:b, s:o, s:s, s:O}", "name", v->name, "host",
-                     v->w->host, "tls", v->w->certificate != NULL, "key_file",
-                     json_text(v->w->key_file), "registry", v->models[0].v.registry, "models",
-                     models);
+    return json_make(ret, err, "{s:s, s:s, s:o, s:o, s:o, s:b, s:o, s:s, s:O}", "name", v->name,
+                     "platform", job_places[v->w->on], "queue", json_text(v->w->queue), "label",
+                     json_text(v->w->label), "host", json_text(v->w->host), "tls",
+                     v->w->certificate != NULL, "key_file", json_text(v->w->key_file), "registry",
+                     v->models[0].v.registry, "models", models);
 }
 
 /* Each library once. */
@@ -78,7 +83,8 @@ int serve_plan_print(const struct serve_plan_view *v, struct err *err)
 
     if (r < 0 || v->json)
         return r < 0 ? r : json_print(stdout, doc, err);
-    if (json_object_set_new(doc, "scheme", json_string(v->w->certificate ? "https" : "http")) < 0)
+    if (json_object_set_new(doc, "scheme", json_string(v->w->certificate ? "https" : "http")) < 0 ||
+        (!v->w->host && json_object_set_new(doc, "host", json_string("the gateway's node")) < 0))
         return err_oom(err);
     r = doc_sheet(doc, &layout, lines, COUNT_OF(lines), err);
     if (r == 0)

@@ -110,6 +110,7 @@ const struct cli_verb verb_serve_rollback = {
             "whose replicas are stopped. A deployment that follows an alias goes on following it: "
             "when the alias is moved the next time, that version is served.",
     CLI_OPTS(struct args,
+        JOB_WHERE_OPTS,
         { "to", 0, CLI_TEXT, AT(to), NULL, "VERSION", "which version",
           .fallback = "the one before", .group = CLI_WHAT },
         { "model", 0, CLI_TEXT, AT(model), NULL, "NAME", "which model, if it serves several",

@@ -63,6 +63,7 @@ const struct cli_verb verb_serve_scale = {
             "what they have. While the model is updated, both versions get this many. With 0 nothing "
             "answers until there are some again.",
     CLI_OPTS(struct args,
+        JOB_WHERE_OPTS,
         { "model", 0, CLI_TEXT, offsetof(struct args, model), NULL, "NAME",
           "which model, if it serves several" }),
     CLI_EXAMPLES({ "ydl serve scale resnet 4", "change to four replicas" }),

@@ -23,6 +23,7 @@ struct setting {
 static const struct setting of_model[] = {
     { "cpus",        SETTING_TEXT, AT(cpus) },
     { "memory",      SETTING_SIZE, AT(memory) },
+    { "gpus",        SETTING_TEXT, AT(gpus) },
     { "batch",       SETTING_TEXT, AT(batch) },
     { "batch-delay", SETTING_TIME, AT(batch_delay) },
     { "device",      SETTING_TEXT, AT(device) },

@@ -86,7 +86,9 @@ static int change_to(struct job_call *x, const json_t *model, const struct serve
 int serve_change(struct job_call *x, const json_t *plan, const struct serve_change *c,
                  struct err *err)
 {
-    struct serve_find how = { .lib = c->lib, .python = c->python, .quiet = x->globals->quiet };
+    struct serve_find how = {
+        .lib = c->lib, .python = c->python, .plan = plan, .quiet = x->globals->quiet
+    };
     AUTO_SERVE_VERSION v = { 0 };
     struct model_ref ref = c->ref;
     json_t *model = NULL;
@@ -217,6 +219,7 @@ const struct cli_verb verb_serve_update = {
             "A deployment that is updated to an alias follows it from then on; one that is updated to "
             "a version does not follow an alias any more.",
     CLI_OPTS(struct args,
+        JOB_WHERE_OPTS,
         { "file", 'f', CLI_TEXT, AT(file), NULL, "FILE",
           "change versions and replicas to those in the deployment's file", .group = CLI_WHAT },
         { "to", 0, CLI_TEXT, AT(to), NULL, "VERSION|@ALIAS", "which version",

@@ -83,8 +83,9 @@ static int compare_version(struct file_update *u, size_t i, struct err *err)
     const char *follows = json_string_value(json_object_get(model, "follow"));
     const struct serve_find how = {
         .registry = json_string_value(json_object_get(u->plan, "registry")),
+        .plan = u->plan,
         .lib = m->lib,
-        .python = m->python,
+        .python = deployment_is_on_yarn(u->plan) ? NULL : m->python,
         .quiet = u->x->globals->quiet,
     };
     struct file_change *c = &u->changes[i];
@@ -156,7 +157,8 @@ static int update_version(struct file_update *u, size_t i, struct err *err)
     c.ref = u->changes[i].ref;
     c.model = format_text(planned(u, i), "name");
     c.lib = u->want.models[i].lib;
-    c.python = u->want.models[i].python;
+    if (!deployment_is_on_yarn(u->plan))
+        c.python = u->want.models[i].python;
     r = serve_change(u->x, u->plan, &c, err);
     return r != 0 ? r : note(u, c.model, "version", u->changes[i].version, err);
 }

@@ -4,6 +4,7 @@
 #include "cmd/serve/serve_registry.h"
 #include "native/library_version.h"
 #include "native/model_library.h"
+#include "serve/deployment/deployment_plan.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -59,6 +60,70 @@ static int find_runtime(struct loop *l, const struct serve_find *how, struct ser
     return sha256_file(v->library, v->sha256, err);
 }
 
+/* The library of another version of this format. */
+static int take_library(const json_t *present, struct serve_version *v, struct err *err)
+{
+    const char *library = json_string_value(json_object_get(present, "library"));
+    const char *sha256 = json_string_value(json_object_get(present, "sha256"));
+
+    (void)snprintf(v->sha256, sizeof(v->sha256), "%s", sha256 ? sha256 : "");
+    v->library = library ? strdup(library) : NULL;
+    return library && !v->library ? err_oom(err) : 0;
+}
+
+/* Another one than that of `v` was named. */
+static int refuse_library(struct err *err)
+{
+    return err_set(err, -EINVAL,
+                   "a deployment on YARN keeps the libraries it was started with: another one "
+                   "needs a new deployment");
+}
+
+static int check_named(struct loop *l, const struct serve_find *how, const struct serve_version *v,
+                       struct err *err)
+{
+    struct serve_version named = { .m.format = v->m.format };
+    int r;
+
+    if (how->python)
+        return refuse_library(err);
+    if (!how->lib)
+        return 0;
+    r = find_runtime(l, how, &named, err);
+    if (r == 0 && !str_eq(named.sha256, v->sha256))
+        r = refuse_library(err);
+    free(named.library);
+    free(named.number);
+    return r;
+}
+
+/* On YARN libraries travel with the deployment, when it is started. */
+static int find_travelled(struct loop *l, const struct serve_find *how, struct serve_version *v,
+                          struct err *err)
+{
+    const json_t *models = json_object_get(how->plan, "models"), *m, *one;
+    size_t i, k;
+
+    json_array_foreach(models, i, m)
+    {
+        json_array_foreach(json_object_get(m, "versions"), k, one)
+        {
+            int r = 1;
+
+            if (str_eq(json_string_value(json_object_get(one, "format")), v->m.format))
+                r = take_library(one, v, err);
+            if (r <= 0)
+                return r < 0 ? r : check_named(l, how, v, err);
+        }
+    }
+    if (str_eq(v->m.format, "command"))
+        return 0;
+    return err_set(err, -EINVAL,
+                   "%s:%lld has the format '%s', whose library this deployment on YARN was started "
+                   "without: it needs a new deployment",
+                   v->m.name, (long long)v->m.version, v->m.format);
+}
+
 int serve_version_find(struct job_call *x, const struct serve_find *how,
                        const struct model_ref *ref, struct serve_version *ret, struct err *err)
 {
@@ -66,7 +131,10 @@ int serve_version_find(struct job_call *x, const struct serve_find *how,
 
     if (r == 0)
         r = find_format(&ret->m, err);
-    return r < 0 ? r : find_runtime(x->loop, how, ret, err);
+    if (r < 0)
+        return r;
+    return deployment_is_on_yarn(how->plan) ? find_travelled(x->loop, how, ret, err)
+                                            : find_runtime(x->loop, how, ret, err);
 }
 
 void serve_version_done(struct serve_version *v)

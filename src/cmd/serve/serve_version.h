@@ -18,6 +18,7 @@ struct serve_version {
 /* As the options say it; NULL: default. */
 struct serve_find {
     const char *registry, *lib, *python;
+    const json_t *plan; /* of the deployment that it is for; NULL: a new one */
     bool quiet;
 };
 

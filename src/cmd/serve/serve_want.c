@@ -93,6 +93,8 @@ static int model_of_file(const struct serve_options *o, const struct serve_file_
     int r = number_text(w, o->cpus, f->cpus, "", &m->cpus);
 
     if (r == 0)
+        r = number_text(w, o->gpus, f->gpus, "", &m->gpus);
+    if (r == 0)
         r = size_text(w, o->memory, f->memory, &m->memory);
     if (r == 0)
         r = number_text(w, o->batch, f->batch, "", &m->batch);
@@ -116,6 +118,7 @@ static int models_of_operands(const struct serve_options *o, char *const *models
         w->models[w->n++] = (struct serve_want_model){ .model = *models,
                                                        .cpus = o->cpus,
                                                        .memory = o->memory,
+                                                       .gpus = o->gpus,
                                                        .batch = o->batch,
                                                        .batch_delay = o->batch_delay,
                                                        .device = o->device,
@@ -176,6 +179,20 @@ static int want_paths(struct serve_want *w)
     return r;
 }
 
+/* --on, then the file, then $YDL_ON, then here. */
+static int want_place(const struct serve_options *o, struct serve_want *w, struct err *err)
+{
+    struct options where = { .on = o->where.on };
+    enum options_on on = OPTIONS_LOCAL;
+    int r;
+
+    if (where.on < 0 && w->file.platform)
+        where.on = str_eq(w->file.platform, "yarn") ? OPTIONS_YARN : OPTIONS_LOCAL;
+    r = options_where(&where, &on, err);
+    w->on = (int)on;
+    return r;
+}
+
 static int want_make(const struct cli *c, const struct serve_options *o, char *const *models,
                      struct serve_want *ret, struct err *err)
 {
@@ -185,13 +202,19 @@ static int want_make(const struct cli *c, const struct serve_options *o, char *c
     *ret = (struct serve_want){ 0 };
     r = o->file ? want_read(c, o->file, &ret->file, err) : 0;
     if (r == 0)
+        r = want_place(o, ret, err);
+    if (r == 0)
         r = want_models(o, models, ret, err);
     if (r != 0)
         return r;
     ret->name = either(o->name, ret->file.name);
+    ret->queue = either(o->queue, ret->file.queue);
+    ret->label = either(o->label, ret->file.label);
     ret->registry = either(o->registry, ret->file.registry);
     ret->haproxy = either(o->haproxy, g->haproxy);
-    ret->host = either(either(o->host, g->host), LOOPBACK);
+    ret->host = either(o->host, g->host);
+    if (!ret->host && ret->on == OPTIONS_LOCAL)
+        ret->host = LOOPBACK; /* on YARN: the node's address */
     ret->key_file = either(o->key_file, g->key_file);
     ret->certificate = either(o->certificate, g->certificate);
     ret->private_key = either(o->private_key, g->private_key);
@@ -209,7 +232,7 @@ int serve_want_make(const struct cli *c, struct serve_want *ret, struct err *err
 int serve_want_file(const struct cli *c, const char *path, struct serve_want *ret, struct err *err)
 {
     static char *const no_models[] = { NULL };
-    const struct serve_options o = { .file = path };
+    const struct serve_options o = { .where.on = -1, .file = path };
 
     return want_make(c, &o, no_models, ret, err);
 }

@@ -9,17 +9,20 @@ struct serve_options {
     struct job_where where;
     const char *file, *registry, *name, *lib, *python, *haproxy, *host, *key_file, *certificate,
         *private_key;
-    const char *replicas, *cpus, *memory, *batch, *batch_delay, *device;
-    int64_t timeout; /* 0: not said */
+    const char *replicas, *cpus, *memory, *gpus, *batch, *batch_delay, *device;
+    const char *queue, *label, *priority, *attempts; /* on YARN, as of any job */
+    int64_t timeout;                                 /* 0: not said */
 };
 
 /* As the options of the job's tasks take them; NULL: default. */
 struct serve_want_model {
-    const char *model, *cpus, *memory, *batch, *batch_delay, *device, *lib, *python;
+    const char *model, *cpus, *memory, *gpus, *batch, *batch_delay, *device, *lib, *python;
     unsigned replicas;
 };
 
 struct serve_want {
+    int on;                    /* enum options_on */
+    const char *queue, *label; /* on YARN */
     const char *name, *registry, *haproxy, *host, *key_file, *certificate, *private_key;
     int64_t timeout;
     struct serve_want_model models[SERVE_FILE_MODELS];

@@ -78,6 +78,9 @@ static int delete_past(struct controller *x, const struct strs *keys, struct err
 /* The spec as it should be, into its file where it has changed. */
 static int write_spec(struct controller *x, struct strs *keys, struct err *err)
 {
+    const struct deployment_here here = { .listen = x->o->listen,
+                                          .key_file = x->key_file,
+                                          .dir = x->o->home };
     AUTO_FREE char *text = NULL;
     int r = task_store_list(&x->store, DEPLOYMENT_AT, keys, err);
 
@@ -85,7 +88,7 @@ static int write_spec(struct controller *x, struct strs *keys, struct err *err)
         r = delete_past(x, keys, err);
     if (r == 0) {
         strs_sort(keys);
-        r = deployment_spec(x->plan, x->o->listen, x->key_file, keys, &text, err);
+        r = deployment_spec(x->plan, &here, keys, &text, err);
     }
     if (r < 0 || str_eq(text, x->text))
         return r;

@@ -17,6 +17,7 @@ struct controller_options {
     const char *socket;  /* the task's own: YDL_SOCKET */
     const char *listen;  /* HOST:PORT of the gateway */
     const char *dir;     /* ours alone, absolute and short: files and sockets are made there */
+    const char *home;    /* where the task was started, absolute */
     const char *haproxy; /* the program */
     void (*note)(void *user, const char *text);
     /* What runs a version that an alias names now: adds "library" to {version, path, format}, as

@@ -121,6 +121,11 @@ json_t *deployment_in_group(const json_t *plan, const char *group, json_t **ret_
     return NULL;
 }
 
+bool deployment_is_on_yarn(const json_t *plan)
+{
+    return str_eq(json_string_value(json_object_get(plan, "platform")), "yarn");
+}
+
 unsigned deployment_group_size(const json_t *model, const char *group)
 {
     const json_t *v = version_in(model, group);
@@ -310,11 +315,35 @@ static json_t *model_of(const json_t *model, const struct strs *keys)
     return take(v);
 }
 
-int deployment_spec(const json_t *plan, const char *listen, const char *key_file,
-                    const struct strs *keys, char **ret, struct err *err)
+/* Makes the path of a file absolute. */
+static int spec_place(json_t *v, const char *key, const char *dir)
 {
-    static const char *const ours[] = { "name", "revision", "serial",  "registry",
-                                        "use",  "answers",  "gateway", "cache_limit" };
+    const char *path = json_string_value(json_object_get(v, key));
+
+    if (!path || *path == '/')
+        return 0;
+    return json_object_set_new(v, key, json_sprintf("%s/%s", dir, path));
+}
+
+/* The plan's own members are shared with it. */
+static int spec_place_all(json_t *spec, const char *dir)
+{
+    json_t *tls = json_copy(json_object_get(spec, "tls"));
+
+    if (tls && (spec_place(tls, "certificate", dir) < 0 || spec_place(tls, "key", dir) < 0)) {
+        json_decref(tls);
+        return -ENOMEM;
+    }
+    if (tls && json_object_set_new(spec, "tls", tls) < 0)
+        return -ENOMEM;
+    return spec_place(spec, "key_file", dir);
+}
+
+int deployment_spec(const json_t *plan, const struct deployment_here *here, const struct strs *keys,
+                    char **ret, struct err *err)
+{
+    static const char *const ours[] = { "name",    "revision", "serial",      "registry", "use",
+                                        "answers", "gateway",  "cache_limit", "platform" };
     const json_t *models = json_object_get(plan, "models"), *m;
     AUTO_JSON *spec = json_copy((json_t *)plan);
     AUTO_JSON *list = json_array();
@@ -328,8 +357,9 @@ int deployment_spec(const json_t *plan, const char *listen, const char *key_file
             return err_oom(err);
     }
     if (!spec || !list || json_object_set(spec, "models", list) < 0 ||
-        json_object_set_new(spec, "listen", json_string(listen)) < 0 ||
-        json_object_set_new(spec, "replica_key_file", json_string(key_file)) < 0)
+        json_object_set_new(spec, "listen", json_string(here->listen)) < 0 ||
+        json_object_set_new(spec, "replica_key_file", json_string(here->key_file)) < 0 ||
+        spec_place_all(spec, here->dir) < 0)
         return err_oom(err);
     *ret = json_dumps(spec, JSON_COMPACT);
     return *ret ? 0 : err_oom(err);

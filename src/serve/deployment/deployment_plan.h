@@ -2,6 +2,7 @@
  * key-value store; and the spec of its gateway that follows from it. Pure.
  *
  *     {"name": "shop", "revision": 7, "serial": 2, "registry": "/models", "use": "shop-4f2a91c0",
+ *      "platform": "yarn",
  *      "models": [{"name": "resnet", "replicas": 2, "groups": ["a", "b"],
  *        "serve": 1, "previous": 0, "follow": "champion",
  *        "versions": [{"version": 1, "group": "a", "serial": 1, "path": "/models/…/1",
@@ -25,6 +26,7 @@
 #pragma once
 #include "base/json.h"
 #include "base/str.h"
+#include <stdbool.h>
 
 #define DEPLOYMENT_PLAN_ENV "YDL_SERVE_PLAN" /* of the job's tasks: the first plan */
 #define DEPLOYMENT_PLAN "serve/plan"
@@ -35,6 +37,10 @@
 #define DEPLOYMENT_MODELS 12             /* most models of a deployment */
 #define DEPLOYMENT_REPLICAS 256 /* most replicas of a version: as many as a gateway takes */
 
+/* On YARN what the gateway needs travels: where its task finds it. */
+#define DEPLOYMENT_HAPROXY "ydl-haproxy"
+#define DEPLOYMENT_HAPROXY_LIB DEPLOYMENT_HAPROXY "/lib" /* what it loads */
+
 /* -EINVAL for what is no plan. `what` names it. */
 int deployment_plan_check(const char *what, const json_t *plan, struct err *err);
 int deployment_plan_parse(const char *what, const char *text, json_t **ret, struct err *err);
@@ -44,6 +50,8 @@ json_t *deployment_model(const json_t *plan, const char *name); /* NULL: the onl
 json_t *deployment_version(const json_t *model, int64_t number);
 /* The version that is in a group, and its model. */
 json_t *deployment_in_group(const json_t *plan, const char *group, json_t **ret_model);
+/* Does it run on YARN? Its member "platform" says so. */
+bool deployment_is_on_yarn(const json_t *plan);
 /* How many replicas a group has to have. */
 unsigned deployment_group_size(const json_t *model, const char *group);
 
@@ -56,7 +64,14 @@ bool deployment_is_past(const json_t *plan, const char *key, const struct strs *
 void deployment_attempts(const json_t *version, const struct strs *keys,
                          int64_t ret[DEPLOYMENT_REPLICAS]);
 
-/* The gateway's spec as text, the caller's. `key_file` has what replicas are shown. `keys` begin
- * with DEPLOYMENT_AT; others are passed over. Replicas beyond their group's size are left out. */
-int deployment_spec(const json_t *plan, const char *listen, const char *key_file,
-                    const struct strs *keys, char **ret, struct err *err);
+/* What the gateway's task knows that the plan does not. */
+struct deployment_here {
+    const char *listen;   /* HOST:PORT */
+    const char *key_file; /* what replicas are shown */
+    const char *dir;      /* where the task was started: files of the plan may be relative to it */
+};
+
+/* The gateway's spec as text, the caller's. `keys` begin with DEPLOYMENT_AT; others are passed
+ * over. Replicas beyond their group's size are left out. */
+int deployment_spec(const json_t *plan, const struct deployment_here *here, const struct strs *keys,
+                    char **ret, struct err *err);

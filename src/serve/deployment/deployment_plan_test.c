@@ -26,6 +26,7 @@ static json_t *plan_of(const char *text)
 
 static struct gateway_spec *spec_of(const char *text, const char *keys)
 {
+    const struct deployment_here here = { "127.0.0.1:8000", "/run/g/key", "/task" };
     AUTO_STRS list = { 0 };
     AUTO_JSON *plan = plan_of(text);
     AUTO_FREE char *spec = NULL;
@@ -33,7 +34,7 @@ static struct gateway_spec *spec_of(const char *text, const char *keys)
     struct err err = ERR_INIT;
 
     assert_int_equal(strs_split(&list, keys, " "), 0);
-    assert_int_equal(deployment_spec(plan, "127.0.0.1:8000", "/run/g/key", &list, &spec, NULL), 0);
+    assert_int_equal(deployment_spec(plan, &here, &list, &spec, NULL), 0);
     if (gateway_spec_parse("spec", spec, strlen(spec), &s, &err) < 0)
         fail_msg("%s", err.text);
     assert_string_equal(s->replica_key_file, "/run/g/key");

