@@ -9,12 +9,12 @@
 #include <string.h>
 
 static const char *const kind_names[EVENT_KINDS_] = {
-    [EVENT_JOB] = "job",         [EVENT_TASK] = "task",         [EVENT_FAILURE] = "failure",
-    [EVENT_RESTART] = "restart", [EVENT_GANG] = "gang",         [EVENT_AGENT] = "agent",
-    [EVENT_REQUEST] = "request", [EVENT_PROGRESS] = "progress", [EVENT_READY] = "ready",
-    [EVENT_PHASE] = "phase",     [EVENT_NOTE] = "note",         [EVENT_STORY] = "story",
-    [EVENT_END] = "end",         [EVENT_MASTER] = "master",     [EVENT_CONTAINER] = "container",
-    [EVENT_SUMMARY] = "summary",
+    [EVENT_JOB] = "job",         [EVENT_TASK] = "task",           [EVENT_FAILURE] = "failure",
+    [EVENT_RESTART] = "restart", [EVENT_GANG] = "gang",           [EVENT_AGENT] = "agent",
+    [EVENT_REQUEST] = "request", [EVENT_PROGRESS] = "progress",   [EVENT_READY] = "ready",
+    [EVENT_PHASE] = "phase",     [EVENT_NOTE] = "note",           [EVENT_STORY] = "story",
+    [EVENT_END] = "end",         [EVENT_MASTER] = "master",       [EVENT_CONTAINER] = "container",
+    [EVENT_SUMMARY] = "summary", [EVENT_TASK_NOTE] = "task-note",
 };
 
 /* clang-format off */

@@ -39,15 +39,16 @@ enum event_kind {
                       * and some between (engine_events.c); to a follower of the job one a second per
                       * task, without a number */
     EVENT_READY,     /* a task became ready: task */
-    EVENT_PHASE,   /* how far the start has come: name, who (was waited for); made by the master */
-    EVENT_NOTE,    /* a sentence for people: text, level; unsaved: results could not be saved;
-                    * published: the version of a model that the job's output became;
-                    * missing: output of so many task attempts is not known to be saved;
-                    * avoid, lift: a node that gets no more containers, or may have some again */
-    EVENT_STORY,   /* the first failure, decided at the end: as EVENT_FAILURE */
-    EVENT_END,     /* last record: state, exit, whose (task), text, unsaved */
-    EVENT_SUMMARY, /* everything so far, for a reader that begins there; without a number, at the
-                    * beginning of a segment (engine_summary.c): what, and more */
+    EVENT_PHASE, /* how far the start has come: name, who (was waited for); made by the master */
+    EVENT_NOTE,  /* a sentence for people: text, level; unsaved: results could not be saved;
+                  * published: the version of a model that the job's output became;
+                  * missing: output of so many task attempts is not known to be saved;
+                  * avoid, lift: a node that gets no more containers, or may have some again */
+    EVENT_TASK_NOTE, /* a sentence of a task's own (YDL_SOCKET): task, text */
+    EVENT_STORY,     /* the first failure, decided at the end: as EVENT_FAILURE */
+    EVENT_END,       /* last record: state, exit, whose (task), text, unsaved */
+    EVENT_SUMMARY,   /* everything so far, for a reader that begins there; without a number, at the
+                      * beginning of a segment (engine_summary.c): what, and more */
     EVENT_KINDS_
 };
 const char *event_name(enum event_kind k);

@@ -1,5 +1,6 @@
-/* kv_effects.c - requests to the key-value store that affect more than the store: progress reports
- * and scaling go to the engine; replies and changes go to whoever keeps a copy of the store. */
+/* kv_effects.c - requests to the key-value store that affect more than the store: progress
+ * reports, notes and scaling go to the engine; replies and changes go to whoever keeps a copy of
+ * the store. */
 #include "master/master_private.h"
 
 static void kv_effects_on_progress(void *user, uint32_t task, int64_t step, int64_t total,
@@ -19,6 +20,15 @@ static int kv_effects_on_scale(void *user, uint32_t task, const char *role, unsi
     char name[ENGINE_NAME_MAX];
     int r = engine_scale(m->engine, role, count, engine_task_name(m->engine, task, name),
                          master_now(m), err);
+
+    master_wake(m);
+    return r;
+}
+
+static int kv_effects_on_note(void *user, uint32_t task, const char *text, struct err *err)
+{
+    struct master *m = user;
+    int r = engine_on_task_note(m->engine, task, text, master_now(m), err);
 
     master_wake(m);
     return r;
@@ -51,6 +61,7 @@ const struct kv_events drive_kv_events = {
     .on_progress = kv_effects_on_progress,
     .on_role_size = on_role_size,
     .on_scale = kv_effects_on_scale,
+    .on_note = kv_effects_on_note,
     .on_change = kv_effects_on_change,
     .on_late = barrier_late,
 };

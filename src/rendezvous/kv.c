@@ -135,6 +135,7 @@ static const struct verb verbs[] = {
     { "barrier",  2, 4,            true,  true,  kv_barrier },
     { "progress", 2, KV_WORDS_MAX, false, false, kv_progress },
     { "scale",    3, 3,            true,  false, kv_scale },
+    { "note",     2, 2,            false, true,  kv_note },
 };
 /* clang-format on */
 

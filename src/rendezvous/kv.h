@@ -12,6 +12,7 @@
  *                                                     when left out; reusable)
  *     progress STEP [TOTAL] [NAME=NUMBER …] → ok
  *     scale ROLE COUNT          → ok                 (the role has so many tasks from now on)
+ *     note TEXT                 → ok                 (a sentence for the job's events)
  *     anything else             → error SENTENCE
  * Keys: 1 to 256 bytes; values up to 1 MiB; 64 MiB and 100,000 keys in all. A time of 0 ms does not
  * wait; without MS a request waits until its task ends or the generation does. In a barrier each
@@ -70,6 +71,8 @@ struct kv_events {
                                                           * not one of them any more */
     /* May be NULL: nobody can scale. A sentence says why it was refused. */
     int (*on_scale)(void *user, uint32_t task, const char *role, unsigned count, struct err *err);
+    /* May be NULL. A sentence says why it was refused. */
+    int (*on_note)(void *user, uint32_t task, const char *text, struct err *err);
     /* May be NULL. Told in order, before anybody is answered: who repeats all of it by kv_restore()
      * has the same keys and values, and answers the same requests. */
     void (*on_change)(void *user, const struct kv_change *c);

@@ -108,5 +108,6 @@ int kv_store(struct kv *k, const struct kv_word *key, const struct kv_word *valu
 typedef int kv_verb(struct kv *k, const struct kv_ask *a, struct err *err);
 kv_verb kv_put, kv_putnew, kv_get, kv_del, kv_add, kv_list; /* kv_store.c */
 kv_verb kv_wait, kv_barrier;                                /* kv_barrier.c */
+kv_verb kv_note;                                            /* kv_note.c */
 kv_verb kv_progress;                                        /* kv_progress.c */
 kv_verb kv_scale;                                           /* kv.c */

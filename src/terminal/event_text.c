@@ -72,6 +72,7 @@ static const struct words {
     [EVENT_PROGRESS] = { "{task} ", .put = format_progress, .keys = { "metrics" } },
     [EVENT_READY] = { "{task} is ready" },
     [EVENT_NOTE] = { "{level}", .more = ": {text}" },
+    [EVENT_TASK_NOTE] = { "{task}", .more = ": {text}" },
     [EVENT_END] = { "end: {state|lower}", .keys = { "exit", "whose", "text" } },
     [EVENT_MASTER] = { "master, attempt {attempt}", .keys = { "address" } },
     [EVENT_CONTAINER] = { "container of {task} {state|lower}", .keys = { "class" } },

@@ -43,6 +43,8 @@ static void every_kind_of_event_has_its_words(void **state)
           "\"metrics\":{\"loss\":1}}",
           "w:0 1/4 25 % (metrics {\"loss\":1})" },
         { "{\"event\":\"ready\",\"task\":\"w:0\"}", "w:0 is ready" },
+        { "{\"event\":\"task-note\",\"task\":\"w:0\",\"text\":\"a\\u001b[2Jb\"}",
+          "w:0: a\\x1b[2Jb" },
         { "{\"event\":\"note\",\"level\":\"warn\",\"text\":\"a\\u001b[2Jb\"}", "warn: a\\x1b[2Jb" },
         { "{\"event\":\"phase\",\"name\":\"granted\",\"who\":\"rm\"}", "phase: granted (who rm)" },
         { "{\"event\":\"end\",\"state\":\"SUCCEEDED\",\"exit\":0}", "end: succeeded (exit 0)" },

@@ -48,6 +48,7 @@ def test_lines(connect):
             ("add n -2", "value 3"), ("wait a", "value 1 2  3 "), ("del a", "ok"), ("del a", "none"),
             ("progress 1 10 loss=0.5", "ok 1 10 loss=0.5"), ("get", "error usage: get KEY"),
             ("nonsense", "error unknown request (try: help)"),
+            ("note it  is grün ", "ok it  is grün "), ("note", "error usage: note TEXT"),
             ("put ü grün", "ok"), ("get ü\r", "value grün")]:
         assert ask(f, line) == answer, line
     f.write(b"put x 1\nput y 2\nget x\nget y\n")  # several at once

@@ -6,6 +6,7 @@
  *     POST /v1/kv/KEY?add=NUMBER    a counter; answers the sum
  *     GET /v1/kv[?prefix=TEXT]      keys, one on a line
  *     POST /v1/barrier/NAME[?count=N][&wait=MS]     408 when not all came in time
+ *     POST /v1/note                 the body becomes a note in the job's events
  *     POST /v1/progress             {"step": 3, "total": 10, "metrics": {"loss": 0.5}}
  *
  * Values may be any bytes. */
@@ -209,6 +210,20 @@ static int progress(struct agent_task *t, struct http_call *c, const char *rest,
     return r < 0 ? r : kvhttp_ask(t, c, &q, err);
 }
 
+static int kvhttp_note(struct agent_task *t, struct http_call *c, const char *rest, struct err *err)
+{
+    AUTO_BUF body = { .max = 64 * KIB };
+    struct ask q = { 0 };
+    int r = http_body_all(c, &body, err);
+
+    (void)rest;
+    if (r < 0)
+        return r;
+    kvhttp_add_text(&q, "note");
+    kvhttp_add(&q, body.data, body.len);
+    return kvhttp_ask(t, c, &q, err);
+}
+
 /* A path that ends with a slash goes on: what follows is the name. */
 static const struct {
     const char *method, *path;
@@ -218,7 +233,7 @@ static const struct {
     { "DELETE", "/v1/kv/", delete_key },   { "POST", "/v1/kv/", add_to_key },
     { "GET", "/v1/kv", kvhttp_list_keys }, { "POST", "/v1/barrier/", barrier },
     { "PUT", "/v1/barrier/", barrier },    { "POST", "/v1/progress", progress },
-    { "PUT", "/v1/progress", progress },
+    { "PUT", "/v1/progress", progress },   { "POST", "/v1/note", kvhttp_note },
 };
 
 static int kvhttp_handle(struct agent_task *t, struct http_call *c, struct err *err)

@@ -23,12 +23,14 @@ static const struct {
     { "barrier",  2, 4,            false, "barrier NAME [COUNT [MS]]" },
     { "progress", 2, KVLINE_WORDS, false, "progress STEP [TOTAL] [NAME=NUMBER …]" },
     { "scale",    3, 3,            false, "scale ROLE COUNT" },
+    { "note",     2, 2,            true,  "note TEXT" },
     /* clang-format on */
 };
 
-const char kvline_help[] = "put KEY VALUE\nputnew KEY VALUE\nget KEY\nwait KEY [MS]\ndel KEY\n"
-                           "list [PREFIX]\nadd KEY NUMBER\nbarrier NAME [COUNT [MS]]\n"
-                           "progress STEP [TOTAL] [NAME=NUMBER …]\nscale ROLE COUNT\nversion\n\n";
+const char kvline_help[] =
+    "put KEY VALUE\nputnew KEY VALUE\nget KEY\nwait KEY [MS]\ndel KEY\n"
+    "list [PREFIX]\nadd KEY NUMBER\nbarrier NAME [COUNT [MS]]\n"
+    "progress STEP [TOTAL] [NAME=NUMBER …]\nscale ROLE COUNT\nnote TEXT\nversion\n\n";
 
 /* The next word of at most `most`; the last one allowed may be the rest of the line. */
 static bool next_word(const char **at, const char *end, bool rest, struct kvline_word *ret)

@@ -3,12 +3,13 @@
  *     put KEY VALUE            putnew KEY VALUE      get KEY
  *     wait KEY [MS]            list [PREFIX]         add KEY NUMBER
  *     barrier NAME [COUNT [MS]]                      progress STEP [TOTAL] [NAME=NUMBER …]
- *     del KEY                  scale ROLE COUNT
+ *     del KEY                  scale ROLE COUNT      note TEXT
  *
  * `version` and `help` are answered by the agent itself.
  *
- * Words are separated by single spaces; the value of put and putnew is the rest of the line, spaces
- * included. An answer is one line too: ok, value …, exists …, none, timeout, keys …, error …. Pure.
+ * Words are separated by single spaces; the value of put and putnew, and the text of note, is the
+ * rest of the line, spaces included. An answer is one line too: ok, value …, exists …, none,
+ * timeout, keys …, error …. Pure.
  */
 #pragma once
 #include "base/buf.h"

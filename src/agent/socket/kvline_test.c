@@ -46,6 +46,8 @@ static void a_line_is_words(void **state)
         { "list a/", "list|a/" },
         { "barrier b 4 1000", "barrier|b|4|1000" },
         { "progress 3 10 loss=0.5 acc=1", "progress|3|10|loss=0.5|acc=1" },
+        { "note two  words ", "note|two  words " },
+        { "note ", "usage: note TEXT" },
         { "put  v", "usage: put KEY VALUE" },
         { "", "empty request (try: help)" },
         { " get k", "empty request (try: help)" },

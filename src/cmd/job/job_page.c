@@ -42,7 +42,7 @@ const struct cli_page job_pages[] = { {
         "number of tasks.\n"
         "YDL_GENERATION, YDL_ATTEMPT\tHow often all tasks, and this task, were restarted.\n"
         "YDL_HOST, YDL_PORT\tIts address, and its first port if it has one.\n"
-        "YDL_SOCKET\tA socket for the job's key-value store, barriers and progress reports.\n"
+        "YDL_SOCKET\tA socket for the job's key-value store, barriers, progress reports and notes.\n"
         "YDL_SPEC\tA file with the addresses of all tasks, as printed by ydl-spec(1).\n"
         "YDL_OUT\tThe directory for results." },
       { "EXAMPLES",

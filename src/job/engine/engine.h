@@ -182,6 +182,9 @@ const char *engine_names(const struct engine *e); /* borrowed; NULL: by numbers 
 /* What a task says of itself. It is shown every second (engine_live), and written down seldom. */
 void engine_on_progress(struct engine *e, uint32_t task, int64_t step, int64_t total,
                         const char *metrics_json, int64_t now);
+/* A sentence that a task writes into the events. -EAGAIN, and why: there were too many of late. */
+int engine_on_task_note(struct engine *e, uint32_t task, const char *text, int64_t now,
+                        struct err *err);
 int engine_on_time(struct engine *e, int64_t now, struct err *err); /* at or after the deadline */
 /* Something that is nobody's task failed (70: a bug in ydl; a rendezvous server that cannot be
  * started): everybody is stopped, and the job fails with this exit code and sentence. */

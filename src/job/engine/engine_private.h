@@ -81,6 +81,7 @@ struct unit {
     /* Progress: when it was last reported, shown, and written down; and first, of this start. */
     int64_t reported, shown, told, first_told;
     char *metrics;
+    int64_t notes_paid; /* engine_task_notes.c; also of all together, in the engine */
     struct budget budget;
 };
 
@@ -158,7 +159,8 @@ struct engine {
     struct buf live;             /* lines that are in no log, … */
     bool watched;                /* … while somebody follows the job */
     uint64_t seq;
-    uint32_t restarts;    /* records of them so far */
+    uint32_t restarts; /* records of them so far */
+    int64_t notes_paid;
     int64_t created, ran; /* when the job was made, and first ran; 0: not yet */
     bool read, summing;   /* a record was read back; a summary is being read */
     json_t **pending;     /* records that were read since the engine last was at rest */
