@@ -57,6 +57,15 @@ def result(done):
     return json.loads(done.stdout)
 
 
+def assert_story(serving, *patterns):
+    """What the events of the job tell of updates, sentence by sentence."""
+    lines = serving.run("events", "mlp", "--json", check=0).stdout.splitlines()
+    told = [(e["task"], e["text"]) for e in map(json.loads, lines) if e["event"] == "task-note"]
+    assert len(told) == len(patterns), told
+    for (task, text), pattern in zip(told, patterns):
+        assert task == "gateway:0" and re.fullmatch("mlp: " + pattern, text), (told, pattern)
+
+
 def test_an_update_under_load_loses_no_request_and_can_be_rolled_back(serving, both):
     url, one, two = both
     load = [Load(url, one, two) for _ in range(3)]
@@ -74,6 +83,12 @@ def test_an_update_under_load_loses_no_request_and_can_be_rolled_back(serving, b
     assert all(counts)
     alone(serving, "a")
     assert "version 1 serves" in back.stderr.decode()
+    assert_story(serving, "update from version 1 to 2 asked for by .+",
+                 r"version 2 is ready \(2 replicas are ready\) and gets all requests", "version 2 is kept: .+",
+                 "update from version 1 to 2 finished: version 2 serves, the replicas of version 1 are stopped",
+                 "rollback from version 2 to 1 asked for by .+",
+                 r"version 1 is ready \(2 replicas are ready\) and gets all requests", "version 1 is kept: .+",
+                 "update from version 2 to 1 finished: version 1 serves, the replicas of version 2 are stopped")
 
 
 def test_a_canary_gets_its_share_and_takes_over(serving, both):
@@ -113,6 +128,11 @@ def test_a_version_that_fails_is_given_up_and_the_story_is_told(serving, both, c
     alone(serving, "a")
     assert "failed, more than 1 %" in serving.run("serve", "status", "mlp", check=0).stdout.decode()
     assert "returned" in serving.run("serve", "logs", "mlp", check=0).stderr.decode()
+    part = (", first with 20 % of the requests", "20 % of the") if canary else ("", "all")
+    assert_story(serving, "update from version 1 to 3 asked for by .+?" + part[0],
+                 rf"version 3 is ready \(2 replicas are ready\) and gets {part[1]} requests",
+                 "version 3 is given up, version 1 gets all requests: .*failed, more than 1 %.*",
+                 "update from version 1 to 3 returned: version 1 serves, the replicas of version 3 are stopped")
     # Not again by itself, and the next one is tried as if nothing had been.
     assert result(update(serving, "--to", 2, "--watch", "100ms"))["result"] == "done"
 

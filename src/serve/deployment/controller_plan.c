@@ -3,6 +3,7 @@
 #include "loop/fiber.h"
 #include "serve/deployment/controller_private.h"
 #include "serve/deployment/deployment_request.h"
+#include "serve/deployment/deployment_story.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,18 @@ static int put_plan(struct controller *x, json_t *plan, struct err *err)
     return task_store_put(&x->store, DEPLOYMENT_PLAN, text, err);
 }
 
+/* Into the job's events, where people look later. Nothing depends on it. */
+static int note_event(void *arg, const char *text)
+{
+    struct controller *x = arg;
+    struct err err = ERR_INIT;
+    int r = task_store_note(&x->store, text, &err);
+
+    if (r < 0 && r != -ECANCELED)
+        controller_note(x, "not in the job's events: %s (%s)", text, err.text);
+    return 0;
+}
+
 /* The plan is this one from now on; `plan` is used up. What an update has left is taken out of the
  * registry only afterwards. */
 static int take_plan(struct controller *x, json_t *plan, struct err *err)
@@ -30,6 +43,8 @@ static int take_plan(struct controller *x, json_t *plan, struct err *err)
         json_decref(plan);
         return r;
     }
+    if (x->plan)
+        (void)deployment_story(x->plan, plan, note_event, x);
     json_decref(x->plan);
     x->plan = plan;
     return 0;

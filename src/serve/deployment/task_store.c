@@ -88,6 +88,13 @@ int task_store_list(struct line_client *c, const char *prefix, struct strs *ret,
     return strs_split(ret, answer + strlen("keys"), " ") < 0 ? err_oom(err) : 0;
 }
 
+int task_store_note(struct line_client *c, const char *text, struct err *err)
+{
+    const char *answer = NULL;
+
+    return store_ask(c, &answer, err, "note %s", text);
+}
+
 int task_store_scale(struct line_client *c, const char *role, unsigned n, struct err *err)
 {
     const char *answer = NULL;

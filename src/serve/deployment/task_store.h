@@ -16,5 +16,7 @@ int task_store_get(struct line_client *c, const char *key, char **ret, struct er
 int task_store_wait(struct line_client *c, const char *key, unsigned ms, char **ret,
                     struct err *err);
 int task_store_list(struct line_client *c, const char *prefix, struct strs *ret, struct err *err);
+/* A sentence for the job's events: one line of text. */
+int task_store_note(struct line_client *c, const char *text, struct err *err);
 /* The role has so many tasks from now on. */
 int task_store_scale(struct line_client *c, const char *role, unsigned n, struct err *err);

@@ -1,0 +1,149 @@
+/* deployment_story.c - updates are asked for, their versions become ready, are kept or given up,
+ * and end. See deployment_story.h. */
+#include "serve/deployment/deployment_story.h"
+#include "base/str.h"
+#include "serve/deployment/deployment_plan.h"
+#include "serve/deployment/deployment_update.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define ALL_PERCENT 100
+
+struct story {
+    const char *name; /* of the model */
+    int (*fn)(void *arg, const char *text);
+    void *arg;
+};
+
+static int story_say(const struct story *s, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Reasons and names are anybody's words. */
+static int story_say(const struct story *s, const char *fmt, ...)
+{
+    char text[STORY_MAX], clean[STORY_MAX];
+    va_list ap;
+    int n = snprintf(text, sizeof(text), "%s: ", s->name);
+
+    va_start(ap, fmt);
+    (void)vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
+    va_end(ap);
+    (void)str_clean(clean, sizeof(clean), text);
+    return s->fn(s->arg, clean);
+}
+
+static const char *story_text(const json_t *v, const char *key)
+{
+    const char *text = json_string_value(json_object_get(v, key));
+
+    return text ? text : "";
+}
+
+static long long number(const json_t *v, const char *key)
+{
+    return (long long)json_int_or(v, key, 0);
+}
+
+static double share(const json_t *update)
+{
+    const json_t *percent = json_object_get(update, "percent");
+
+    return json_is_number(percent) ? json_number_value(percent) : ALL_PERCENT;
+}
+
+static int say_asked(const struct story *s, const json_t *before, const json_t *update)
+{
+    const char *by = story_text(update, "by");
+    bool back = number(update, "to") == number(before, "previous");
+    char first[64] = "";
+
+    if (share(update) < ALL_PERCENT)
+        (void)snprintf(first, sizeof(first), ", first with %.4g %% of the requests", share(update));
+    return story_say(s, "%s from version %lld to %lld asked for%s%s%s",
+                     back ? "rollback" : "update", number(update, "from"), number(update, "to"),
+                     *by ? " by " : "", by, first);
+}
+
+static int say_ready(const struct story *s, const json_t *update)
+{
+    char part[40] = "all requests";
+
+    if (share(update) < ALL_PERCENT)
+        (void)snprintf(part, sizeof(part), "%.4g %% of the requests", share(update));
+    return story_say(s, "version %lld is ready (%s) and gets %s", number(update, "to"),
+                     story_text(update, "why"), part);
+}
+
+static int say_decided(const struct story *s, const json_t *update)
+{
+    if (str_eq(story_text(update, "result"), "done"))
+        return story_say(s, "version %lld %s: %s", number(update, "to"),
+                         share(update) < ALL_PERCENT ? "gets all requests" : "is kept",
+                         story_text(update, "why"));
+    return story_say(s, "version %lld is given up, version %lld gets all requests: %s",
+                     number(update, "to"), number(update, "from"), story_text(update, "why"));
+}
+
+static int say_ended(const struct story *s, const json_t *last)
+{
+    bool done = str_eq(story_text(last, "result"), "done");
+
+    return story_say(s,
+                     "update from version %lld to %lld %s: version %lld serves, the replicas of "
+                     "version %lld are stopped",
+                     number(last, "from"), number(last, "to"), done ? "finished" : "returned",
+                     number(last, done ? "to" : "from"), number(last, done ? "from" : "to"));
+}
+
+/* Of an alias that named a version which cannot be served. */
+static int say_refused(const struct story *s, const json_t *last)
+{
+    return story_say(s, "version %lld is refused: %s", number(last, "to"), story_text(last, "why"));
+}
+
+static bool is_same_update(const json_t *a, const json_t *b)
+{
+    return json_equal(json_object_get(a, "began"), json_object_get(b, "began")) &&
+           json_equal(json_object_get(a, "to"), json_object_get(b, "to"));
+}
+
+static int story_of_model(const struct story *s, const json_t *before, const json_t *after)
+{
+    const json_t *old = json_object_get(before, "update"), *now = json_object_get(after, "update");
+    const json_t *last = json_object_get(after, "last");
+    enum update_phase phase = deployment_update_phase(after);
+    bool same = old && now && is_same_update(old, now);
+    int r = 0;
+
+    if (old && !same)
+        r = say_ended(s, last);
+    else if (!old && last && !json_equal(last, json_object_get(before, "last")) &&
+             str_eq(story_text(last, "result"), "refused"))
+        r = say_refused(s, last);
+    if (r == 0 && now && !same)
+        r = say_asked(s, before, now);
+    if (r != 0 || !same || phase == deployment_update_phase(before))
+        return r;
+    return phase == UPDATE_WATCHING  ? say_ready(s, now)
+           : phase == UPDATE_ROUTING ? say_decided(s, now)
+                                     : 0;
+}
+
+int deployment_story(const json_t *before, const json_t *after,
+                     int (*fn)(void *arg, const char *text), void *arg)
+{
+    const json_t *models = json_object_get(after, "models"), *m;
+    size_t i;
+    int r = 0;
+
+    json_array_foreach(models, i, m)
+    {
+        const struct story s = { .name = story_text(m, "name"), .fn = fn, .arg = arg };
+        const json_t *old = deployment_model(before, s.name);
+
+        if (r == 0 && old)
+            r = story_of_model(&s, old, m);
+    }
+    return r;
+}
