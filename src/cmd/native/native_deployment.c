@@ -17,6 +17,7 @@
 
 struct deployment_args {
     const char *haproxy, *host;
+    bool direct;
 };
 
 struct deployment_call {
@@ -111,7 +112,7 @@ static int native_deployment_run(struct cli *c, struct err *err)
     AUTO_FREE char *program = NULL;
     AUTO_FREE char *listen = NULL;
     const char *host = NULL, *port = NULL;
-    int r = haproxy_find(a->haproxy, &program, err);
+    int r = a->direct ? 0 : haproxy_find(a->haproxy, &program, err);
 
     if (r == 0)
         r = native_task_variable(DEPLOYMENT_PLAN_ENV, &x.o.plan, err);
@@ -119,11 +120,11 @@ static int native_deployment_run(struct cli *c, struct err *err)
         r = native_task_variable("YDL_SOCKET", &x.o.socket, err);
     if (r == 0)
         r = native_task_variable("YDL_HOST", &host, err);
-    if (r == 0)
+    if (r == 0 && !a->direct)
         r = native_task_variable("YDL_PORT", &port, err);
     if (r < 0)
         return r;
-    listen = str_printf("%s:%s", a->host ? a->host : host, port);
+    listen = str_printf("%s:%s", a->host ? a->host : host, port ? port : "0");
     if (!listen)
         return err_oom(err);
     x.o.listen = listen;
@@ -143,6 +144,8 @@ const struct cli_verb verb_native_deployment = {
         { "haproxy", 0, CLI_TEXT, offsetof(struct deployment_args, haproxy), NULL, "PATH",
           "the HAProxy to run" },
         { "host", 0, CLI_TEXT, offsetof(struct deployment_args, host), NULL, "ADDRESS",
-          "numeric address to listen on", .fallback = "the task's" }),
+          "numeric address to listen on", .fallback = "the task's" },
+        { "direct", 0, CLI_FLAG, offsetof(struct deployment_args, direct), NULL, NULL,
+          "run no gateway: clients ask the replicas" }),
 };
 /* clang-format on */

@@ -82,7 +82,8 @@ static int replica_become(struct cli *c, const char *host, const char *port, con
                                     "--lib",
                                     json_string_value(json_object_get(version, "library")),
                                     "--key-file",
-                                    key_file,
+                                    json_is_true(json_object_get(version, "open")) ? NULL
+                                                                                   : key_file,
                                     NULL };
     AUTO_STRS words = { 0 };
     int r = number && strs_add(&words, "ydl-native") == 0 && strs_add(&words, "serve") == 0

@@ -2,6 +2,7 @@
 #include "cmd/predict/predict.h"
 #include "base/path.h"
 #include "cli/exit.h"
+#include "cmd/serve/serve_direct.h"
 #include "cmd/verbs.h"
 #include "loop/fiber.h"
 #include "terminal/format.h"
@@ -113,17 +114,33 @@ int predict_refused(int status, struct buf *answer, struct err *err)
                    "%s (status %d)", text ? text : "the request was refused", status);
 }
 
+/* Without a gateway: another replica than the one that does not answer. */
+static void predict_next(const json_t *report, char url[SERVE_URL])
+{
+    AUTO_JSON *urls = serve_is_direct(report) ? serve_direct_urls(report) : NULL;
+    const char *next = serve_direct_next(urls, url);
+
+    if (next)
+        (void)snprintf(url, SERVE_URL, "%s", next);
+}
+
 int predict_address(struct job_call *x, char url[SERVE_URL], struct err *err)
 {
     bool tls = str_starts(url, "https://");
+    AUTO_JSON *report = NULL;
     AUTO_JSON *status = NULL;
 
     if (client_status(x->client, true, &status, NULL) < 0)
         return 0;
     if (json_is_integer(json_object_get(status, "ended")))
         return err_set(err, -ENOENT, "the deployment '%s' has ended", format_text(status, "name"));
-    if (serve_url(status, url) && tls)
-        serve_secure_url(url);
+    if (serve_url(status, url)) {
+        if (tls)
+            serve_secure_url(url);
+        return 0;
+    }
+    report = serve_report(x, 0);
+    predict_next(report, url);
     return 0;
 }
 
@@ -229,10 +246,12 @@ static int predict_work(struct job_call *x, struct err *err)
         return r;
     if (json_is_integer(json_object_get(status, "ended")))
         return err_set(err, -ENOENT, "the deployment '%s' has ended", x->cli->operands[0]);
-    if (!serve_url(status, url))
-        return err_set(err, -EAGAIN, "the deployment '%s' has no address yet", x->cli->operands[0]);
+    (void)serve_url(status, url);
     report = serve_report(x, REPORT_MS);
     serve_secure(report, url);
+    predict_next(report, url);
+    if (!*url)
+        return err_set(err, -EAGAIN, "the deployment '%s' has no address yet", x->cli->operands[0]);
     return a->csv ? predict_csv(x, url, key, &trust, err) : predict_ask(x, url, key, &trust, err);
 }
 

@@ -135,7 +135,7 @@ json_t *serve_groups(const json_t *status)
     {
         const char *name = format_text(role, "name");
 
-        if (groups && !str_eq(name, SERVE_GATEWAY) &&
+        if (groups && !str_eq(name, SERVE_GATEWAY) && !str_eq(name, SERVE_CONTROLLER) &&
             json_array_append_new(groups, json_pack("{s:s, s:O}", "group", name, "count",
                                                     json_object_get(role, "count"))) < 0)
             return NULL;

@@ -5,7 +5,8 @@
 
 #define SERVE_FRAMEWORK "serve"
 #define SERVE_GATEWAY "gateway"
-#define SERVE_URL 288 /* a name of a host has at most 253 characters */
+#define SERVE_CONTROLLER "controller" /* in its place, where there is no gateway */
+#define SERVE_URL 288                 /* a name of a host has at most 253 characters */
 
 extern const struct cli_verb verb_serve_address, verb_serve_deploy, verb_serve_list,
     verb_serve_logs, verb_serve_plan, verb_serve_schema, verb_serve_rollback, verb_serve_scale,
@@ -26,7 +27,8 @@ json_t *serve_urls(const json_t *status, bool tls);
 /* The same address with https:// where the gateway's report says that it speaks TLS. */
 void serve_secure(const json_t *report, char url[SERVE_URL]);
 void serve_secure_url(char url[SERVE_URL]); /* whatever the report says */
-/* The groups of replicas: roles but the gateway. Each with {group, count}; the caller's. */
+/* The groups of replicas: roles but the gateway or controller. Each with {group, count}; the
+ * caller's. */
 json_t *serve_groups(const json_t *status);
 /* What the gateway last said of itself (doc/reference/gateway.md), or NULL; the caller's. It is
  * waited for up to `wait` milliseconds, as it comes a moment after the first answer. */

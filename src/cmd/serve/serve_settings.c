@@ -32,6 +32,7 @@ static const struct setting of_model[] = {
 #undef AT
 #define AT(field) offsetof(struct serve_want, field)
 static const struct setting of_gateway[] = {
+    { "kind",        SETTING_TEXT, AT(gateway) },
     { "host",        SETTING_TEXT, AT(host) },
     { "key-file",    SETTING_TEXT, AT(key_file) },
     { "certificate", SETTING_TEXT, AT(certificate) },

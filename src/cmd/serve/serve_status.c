@@ -1,6 +1,7 @@
 /* serve_status.c - `ydl serve status`: a deployment and its replicas. */
 #include "cli/doc.h"
 #include "cmd/serve/serve_call.h"
+#include "cmd/serve/serve_direct.h"
 #include "cmd/serve/serve_request.h"
 #include "cmd/serve/serve_watch.h"
 #include "serve/deployment/deployment_fetch.h"
@@ -91,7 +92,9 @@ static int print_text(const json_t *status, const json_t *plan, const json_t *re
     int r = rows ? 0 : err_oom(err);
 
     printf("%s  %s  %s\n", format_text(status, "name"), format_text(status, "state"),
-           *url ? url : "no address yet");
+           serve_is_direct(report) ? "no gateway: ask the replicas"
+           : *url                  ? url
+                                   : "no address yet");
     json_array_foreach(models, i, m)
     {
         if (r == 0)
@@ -139,6 +142,7 @@ static int serve_status_work(struct job_call *x, struct err *err)
         report = serve_report(x, 0);
         (void)serve_plan(x, &plan, NULL);
         serve_secure(report, url);
+        serve_direct_first(report, url, sizeof(url));
     }
     if (!x->globals->json)
         return print_text(status, plan, report, url, err);

@@ -193,6 +193,32 @@ static int want_place(const struct serve_options *o, struct serve_want *w, struc
     return r;
 }
 
+/* What replicas cannot do for clients. */
+static int want_gateway(struct serve_want *w, struct err *err)
+{
+    const struct {
+        const char *name;
+        bool wanted;
+    } only[] = { { "an address to listen on", w->host != NULL },
+                 { "TLS", w->certificate || w->private_key },
+                 { "HAProxy", w->haproxy != NULL },
+                 { "several models behind one address", w->n > 1 },
+                 { "a deployment on YARN", w->on != OPTIONS_LOCAL } };
+
+    if (w->gateway && !str_eq(w->gateway, "haproxy") && !str_eq(w->gateway, "none"))
+        return cli_bad(err, "a gateway is 'haproxy' or 'none', not '%s'", w->gateway);
+    w->direct = str_eq(w->gateway, "none");
+    if (!w->direct)
+        w->gateway = NULL;
+    for (size_t i = 0; w->direct && i < COUNT_OF(only); i++)
+        if (only[i].wanted)
+            return cli_bad(err, "%s: that takes a gateway, and --gateway none starts none",
+                           only[i].name);
+    if (!w->host && !w->direct && w->on == OPTIONS_LOCAL)
+        w->host = LOOPBACK; /* on YARN: the node's address */
+    return 0;
+}
+
 static int want_make(const struct cli *c, const struct serve_options *o, char *const *models,
                      struct serve_want *ret, struct err *err)
 {
@@ -212,12 +238,14 @@ static int want_make(const struct cli *c, const struct serve_options *o, char *c
     ret->label = either(o->label, ret->file.label);
     ret->registry = either(o->registry, ret->file.registry);
     ret->haproxy = either(o->haproxy, g->haproxy);
+    ret->gateway = either(o->gateway, g->kind);
     ret->host = either(o->host, g->host);
-    if (!ret->host && ret->on == OPTIONS_LOCAL)
-        ret->host = LOOPBACK; /* on YARN: the node's address */
     ret->key_file = either(o->key_file, g->key_file);
     ret->certificate = either(o->certificate, g->certificate);
     ret->private_key = either(o->private_key, g->private_key);
+    r = want_gateway(ret, err);
+    if (r < 0)
+        return r;
     ret->timeout = o->timeout > 0          ? o->timeout
                    : ret->file.timeout > 0 ? ret->file.timeout
                                            : TIMEOUT_MS;

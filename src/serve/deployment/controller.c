@@ -104,8 +104,10 @@ static int write_spec(struct controller *x, struct strs *keys, struct err *err)
 /* A spec that is refused is tried again: it may be that a version is not ready yet. */
 static int apply(struct controller *x, struct err *err)
 {
-    const char *answer = NULL;
-    int r = line_client_ask(&x->gateway, "{\"do\": \"apply\"}", &answer, err);
+    const char *answer = OK;
+    int r = deployment_is_direct(x->plan)
+                ? 0
+                : line_client_ask(&x->gateway, "{\"do\": \"apply\"}", &answer, err);
 
     if (r < 0)
         return r;
@@ -173,13 +175,18 @@ static int report(struct controller *x, json_t **ret, struct err *err)
 {
     const char *answer = NULL;
     AUTO_FREE char *text = NULL;
+    AUTO_FREE char *direct = NULL;
     bool publish =
         x->turns % STATUS_TURNS == 0 || x->revision != json_int_or(x->plan, "revision", 0);
     int r;
 
     if (!publish && !deployment_is_updating(x->plan))
         return 0;
-    r = line_client_ask(&x->gateway, "{\"do\": \"status\"}", &answer, err);
+    r = deployment_is_direct(x->plan)
+            ? controller_direct_report(x, &direct, err)
+            : line_client_ask(&x->gateway, "{\"do\": \"status\"}", &answer, err);
+    if (direct)
+        answer = direct;
     if (r == 0)
         r = json_parse("the gateway's report", answer, strlen(answer), ret, err);
     if (r == 0 && publish && json_array_size(x->fetching) > 0) {
@@ -250,7 +257,7 @@ static int controller_work(struct controller *x, struct err *err)
     if (r < 0)
         return r;
     group_init(&g, x->o->loop, 0);
-    r = group_go(&g, run_gateway, x, err);
+    r = group_go(&g, deployment_is_direct(x->plan) ? controller_direct_run : run_gateway, x, err);
     while (r == 0 && !x->gone) {
         r = fiber_sleep(x->o->loop, LOOK_MS);
         if (r == 0)
@@ -280,6 +287,7 @@ int controller_run(const struct controller_options *o, struct err *err)
     registry_link_free(x->registry);
     json_decref(x->plan);
     json_decref(x->fetching);
+    strs_done(&x->up);
     free(x->spec);
     free(x->control);
     free(x->key_file);

@@ -197,7 +197,8 @@ static int update_model(struct controller *x, size_t at, const json_t *report,
     struct update_seen seen = {
         .now = loop_wall(),
         .report = report_of(report, name),
-        .leaving = json_int_or(json_object_get(report, "haproxy"), "leaving", 0),
+        .leaving = controller_direct_lingers(x, old) +
+                   json_int_or(json_object_get(report, "haproxy"), "leaving", 0),
         .told = x->applied,
         .moved = x->starts[at].moved,
         .stopped = is_stopped(x, old),

@@ -35,6 +35,7 @@ struct controller {
     json_t *fetching; /* rows of deployment_fetch.h; NULL: not looked yet */
     bool quiet;       /* the last look failed, which has been said */
     bool lost_alias;  /* the same of the last look at aliases */
+    struct strs up;   /* without a gateway: addresses of replicas that are ready */
 };
 
 void controller_note(const struct controller *x, const char *fmt, ...)
@@ -50,6 +51,13 @@ int controller_updates(struct controller *x, const json_t *report, const struct 
                        struct err *err);
 /* Aliases that are followed. */
 void controller_follow(struct controller *x);
+
+/* ---- controller_direct.c: without a gateway ---- */
+int controller_direct_run(void *x, struct err *err); /* a fiber, in place of the gateway's */
+/* What a gateway would say; the caller's. */
+int controller_direct_report(const struct controller *x, char **ret, struct err *err);
+/* May somebody still not know that this model's version is another one? */
+bool controller_direct_lingers(const struct controller *x, const json_t *model);
 
 /* ---- controller_fetch.c: replicas that fetch their models ---- */
 int controller_fetching(struct controller *x, struct err *err);

@@ -126,6 +126,11 @@ bool deployment_is_on_yarn(const json_t *plan)
     return str_eq(json_string_value(json_object_get(plan, "platform")), "yarn");
 }
 
+bool deployment_is_direct(const json_t *plan)
+{
+    return json_is_true(json_object_get(plan, "direct"));
+}
+
 unsigned deployment_group_size(const json_t *model, const char *group)
 {
     const json_t *v = version_in(model, group);
@@ -342,8 +347,10 @@ static int spec_place_all(json_t *spec, const char *dir)
 int deployment_spec(const json_t *plan, const struct deployment_here *here, const struct strs *keys,
                     char **ret, struct err *err)
 {
-    static const char *const ours[] = { "name",    "revision", "serial",      "registry", "use",
-                                        "answers", "gateway",  "cache_limit", "platform" };
+    static const char *const ours[] = {
+        "name",    "revision", "serial",      "registry", "use",
+        "answers", "gateway",  "cache_limit", "platform", "direct"
+    };
     const json_t *models = json_object_get(plan, "models"), *m;
     AUTO_JSON *spec = json_copy((json_t *)plan);
     AUTO_JSON *list = json_array();

@@ -2,7 +2,7 @@
  * key-value store; and the spec of its gateway that follows from it. Pure.
  *
  *     {"name": "shop", "revision": 7, "serial": 2, "registry": "/models", "use": "shop-4f2a91c0",
- *      "platform": "yarn",
+ *      "platform": "yarn", "direct": false,
  *      "models": [{"name": "resnet", "replicas": 2, "groups": ["a", "b"],
  *        "serve": 1, "previous": 0, "follow": "champion",
  *        "versions": [{"version": 1, "group": "a", "serial": 1, "path": "/models/…/1",
@@ -52,6 +52,8 @@ json_t *deployment_version(const json_t *model, int64_t number);
 json_t *deployment_in_group(const json_t *plan, const char *group, json_t **ret_model);
 /* Does it run on YARN? Its member "platform" says so. */
 bool deployment_is_on_yarn(const json_t *plan);
+/* Without a gateway: clients ask the replicas. Its member "direct" says so. */
+bool deployment_is_direct(const json_t *plan);
 /* How many replicas a group has to have. */
 unsigned deployment_group_size(const json_t *model, const char *group);
 

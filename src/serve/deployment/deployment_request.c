@@ -88,12 +88,24 @@ static int follow(json_t *model, const json_t *q)
     return 0;
 }
 
+static int no_canary(const json_t *model, struct err *err)
+{
+    err_set(err, -EINVAL,
+            "'%s' has no gateway that could give a new version a share of the requests",
+            text_of(model, "name"));
+    err_hint(err, "leave --canary out: the new version takes over when all its replicas are ready");
+    return -EINVAL;
+}
+
 static int ask_update(json_t *plan, json_t *model, const json_t *q, int64_t now, struct err *err)
 {
     int64_t number = json_int_or(json_object_get(q, "version"), "version", 0);
     enum update_phase phase = deployment_update_phase(model);
     int r = check_update(q, err);
 
+    if (r == 0 && deployment_is_direct(plan) &&
+        json_number_value(json_object_get(q, "percent")) < 100)
+        r = no_canary(model, err);
     if (r < 0)
         return r;
     if (phase != UPDATE_NONE && !json_is_true(json_object_get(q, "replace")))

@@ -26,10 +26,14 @@ static int begin(struct line_client *c, const struct replica_task *t, json_t **r
     AUTO_JSON *version = NULL;
     AUTO_FREE char *key = NULL;
     json_t *model = NULL;
+    const char *users;
     int r = read_plan(c, t, &plan, err);
 
+    users = json_string_value(json_object_get(plan, "key_file"));
     if (r == 0)
         r = replica_key_await(c, t->key_file, err);
+    if (r == 0 && deployment_is_direct(plan) && users)
+        r = replica_key_add(t->key_file, users, err);
     if (r < 0)
         return r;
     version = json_incref(deployment_in_group(plan, t->role, &model));
@@ -39,7 +43,9 @@ static int begin(struct line_client *c, const struct replica_task *t, json_t **r
         str_printf(DEPLOYMENT_AT "%s/%lld/%s/%s/%s", t->role,
                    (long long)json_int_or(version, "serial", 0), t->index, t->attempt, t->address);
     r = key ? task_store_put(c, key, "here", err) : err_oom(err);
-    if (r == 0 && json_object_set(version, "model", json_object_get(model, "name")) < 0)
+    if (r == 0 && (json_object_set(version, "model", json_object_get(model, "name")) < 0 ||
+                   json_object_set_new(version, "open",
+                                       json_boolean(deployment_is_direct(plan) && !users)) < 0))
         r = err_oom(err);
     if (r == 0 && models_is_remote(json_string_value(json_object_get(plan, "registry"))))
         r = replica_fetch(t, plan, version, err);

@@ -20,5 +20,5 @@ struct replica_task {
 
 /* Waits for the gateway's key, announces the replica, and has its version on this machine: from a
  * registry on HDFS it is fetched. *ret is what its group runs now: {model,
- * version, path, library, …}, the caller's. */
+ * version, path, library, …}, the caller's; "open" is true where it is to answer everybody. */
 int replica_begin(const struct replica_task *t, json_t **ret, struct err *err);

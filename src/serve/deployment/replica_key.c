@@ -2,6 +2,7 @@
 #include "serve/deployment/replica_key.h"
 #include "base/path.h"
 #include "serve/deployment/task_store.h"
+#include "serve/key_file.h"
 
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
@@ -73,4 +74,19 @@ int replica_key_await(struct line_client *store, const char *path, struct err *e
                        "seconds",
                        WAITS * WAIT_MS / 1000);
     return r < 0 ? r : key_to_file(key, path, err);
+}
+
+int replica_key_add(const char *path, const char *users, struct err *err)
+{
+    AUTO_BUF keys = { .max = 2 * KEY_FILE_BYTES };
+    int r = secret_read(path, &keys, err);
+
+    if (r == 0 && buf_add_str(&keys, "\n") < 0)
+        r = err_oom(err);
+    if (r == 0)
+        r = secret_read(users, &keys, err);
+    if (r == 0)
+        r = path_write_unflushed(path, keys.data, keys.len, 0600, err);
+    buf_wipe(&keys);
+    return r;
 }

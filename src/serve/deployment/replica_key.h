@@ -12,3 +12,5 @@
 int replica_key_make(struct line_client *store, const char *path, struct err *err);
 /* A replica's: it is waited for. -ETIMEDOUT: the gateway's task has not made one in time. */
 int replica_key_await(struct line_client *store, const char *path, struct err *err);
+/* Adds the keys of the deployment's users, where they ask replicas directly. */
+int replica_key_add(const char *path, const char *users, struct err *err);

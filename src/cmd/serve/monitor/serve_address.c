@@ -3,6 +3,7 @@
  * master knows it. */
 #include "cli/doc.h"
 #include "cmd/serve/serve_call.h"
+#include "cmd/serve/serve_direct.h"
 #include "cmd/serve/serve_request.h"
 #include "loop/fiber.h"
 #include "terminal/format.h"
@@ -19,9 +20,20 @@ struct args {
 
 struct address_watch {
     struct job_call *x;
-    bool tls;
+    bool tls, direct;
     json_t *told; /* what was printed last; NULL: nothing yet */
 };
+
+/* The caller's. */
+static json_t *address_urls(const struct address_watch *w, const json_t *status)
+{
+    AUTO_JSON *report = NULL;
+
+    if (!w->direct)
+        return serve_urls(status, w->tls);
+    report = serve_report(w->x, 0);
+    return serve_direct_urls(report);
+}
 
 static int address_json(const struct address_watch *w, const json_t *urls, json_t **ret,
                         struct err *err)
@@ -69,7 +81,7 @@ static int address_print(const struct address_watch *w, const json_t *urls, stru
 /* What is not known for a moment, as its gateway starts, changes nothing. */
 static int address_look(struct address_watch *w, const json_t *status, struct err *err)
 {
-    AUTO_JSON *urls = serve_urls(status, w->tls);
+    AUTO_JSON *urls = address_urls(w, status);
     int r;
 
     if (!urls)
@@ -128,7 +140,7 @@ static int address_watch(struct address_watch *w, const json_t *first, struct er
 
 static int address_once(const struct address_watch *w, const json_t *status, struct err *err)
 {
-    AUTO_JSON *urls = serve_urls(status, w->tls);
+    AUTO_JSON *urls = address_urls(w, status);
 
     if (!urls)
         return err_oom(err);
@@ -151,6 +163,7 @@ static int serve_address_work(struct job_call *x, struct err *err)
     if (r < 0)
         return r;
     w.tls = json_is_object(json_object_get(plan, "tls"));
+    w.direct = serve_is_direct(plan);
     r = a->watch ? address_watch(&w, status, err) : address_once(&w, status, err);
     json_decref(w.told);
     return r;
