@@ -88,6 +88,7 @@ struct framework {
     bool names;                         /* its tasks take names for addresses, not only numbers */
     bool rejoins;             /* tasks find each other through our server: one can move alone */
     bool elastic;             /* tasks need not know of each other: one can move or join alone */
+    bool keeps_ports;         /* a task that moves has the same ports there, if they are free */
     enum spec_policy restart; /* what --restart or --max-restarts without a policy means… */
     enum spec_policy restart_serving; /* …and where there are servers; DEFAULT: the same */
     enum framework_port port;

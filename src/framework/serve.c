@@ -25,6 +25,7 @@ const struct framework framework_serve = {
     .any_roles = true,
     .names = true,
     .elastic = true,
+    .keeps_ports = true,
     .restart = SPEC_RESTART_TASK,
     .port = FRAMEWORK_PORT_RELEASE,
 };

@@ -109,6 +109,7 @@ static int start_engine(struct master *m, struct err *err)
     struct engine_options o = { .restart = m->framework->restart,
                                 .rejoins = m->framework->rejoins,
                                 .elastic = m->framework->elastic,
+                                .keeps_ports = m->framework->keeps_ports,
                                 .submitted = m->ops->submitted(m) };
     struct kv_events kv = drive_kv_events;
     int r;

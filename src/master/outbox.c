@@ -222,6 +222,18 @@ static void fill_memory(const struct spec_role *role, Agent__PrepareTask *x)
     x->memory_shared = many && !image;
 }
 
+/* Those that it had, or those that its role is to have; 0: any will do. */
+static size_t fill_ports(const struct spec_role *role, const struct task *t,
+                         uint32_t ret[CLUSTER_PORTS_MAX])
+{
+    bool first = t->n_ports == 0 && role->port > 0 && role->ports > 0;
+    size_t n = first ? (size_t)role->ports : t->n_ports;
+
+    for (size_t i = 0; i < n && i < CLUSTER_PORTS_MAX; i++)
+        ret[i] = first ? role->port + (uint32_t)i : t->port[i];
+    return n;
+}
+
 static void fill_prepare(struct master *m, uint32_t id, struct prepare_piece *p, size_t at,
                          const struct links *links)
 {
@@ -234,10 +246,8 @@ static void fill_prepare(struct master *m, uint32_t id, struct prepare_piece *p,
     x->task = id;
     x->name = (char *)engine_task_name(m->engine, id, p->names[at]);
     x->ports_wanted = role->ports > 0 ? (uint32_t)role->ports : 0;
-    for (unsigned i = 0; i < t->n_ports; i++)
-        p->ports[at][i] = t->port[i];
     x->ports = p->ports[at];
-    x->n_ports = t->n_ports;
+    x->n_ports = fill_ports(role, t, p->ports[at]);
     x->share_ports = m->framework->port == FRAMEWORK_PORT_SHARE;
     x->gpus = slot->gpus;
     x->n_gpus = slot->n_gpus;

@@ -89,6 +89,8 @@ struct engine_options {
                           * with 75; 0: 10. Those of a few seconds are one */
     bool rejoins; /* tasks find each other through a server of the generation (rabit): a moved one
                    * joins it by itself; but how many they are, they must know */
+    bool keeps_ports; /* a task that moves brings its ports along, if they are free there: people
+                       * know them */
     bool elastic; /* tasks need not know of each other (none, dask, ray): a moved or added one joins
                    * the running generation; otherwise the gang is formed again for it */
 };

@@ -18,7 +18,7 @@
 void unit_forget_place(const struct engine *e, struct unit *u)
 {
     u->t.agent = UINT32_MAX;
-    u->brought = u->t.n_ports > 0 && run_named(e, u);
+    u->brought = u->t.n_ports > 0 && run_brings_ports(e, u);
     if (!u->brought)
         u->t.n_ports = 0;
     u->t.pid = u->t.code = 0;

@@ -35,6 +35,38 @@ static void a_task_with_a_name_moves_alone_and_keeps_its_port(void **state)
     assert_true(logged(b, "\"state\":\"RUNNING\"", "\"names\":\"" DOMAIN "\""));
 }
 
+/* Nobody has names here; the tasks need not know of each other. */
+static void a_task_whose_address_people_know_keeps_its_port(void **state)
+{
+    struct bench *b = *state;
+    uint16_t port;
+
+    bench_init(b, SPEC_RESTART_TASK, 5);
+    b->opt.elastic = b->opt.keeps_ports = true;
+    role(b, "worker", 2);
+    begin(b);
+    assert_int_equal(engine_start(b->e, b->now, NULL), 0);
+    work(b);
+    port = task(b, "worker:1")->port[0];
+    lost(b, "worker:1", FAIL_NODE);
+    assert_int_equal(state_of(b, "worker:1"), TASK_RUNNING);
+    assert_int_equal(task(b, "worker:1")->port[0], port);
+    assert_int_equal(engine_generation(b->e), 0);
+    /* Somebody has it on the next node. */
+    b->lazy = true;
+    lost(b, "worker:1", FAIL_NODE);
+    assert_int_equal(task(b, "worker:1")->n_ports, 1);
+    assert_int_equal(engine_on_granted(b->e, 1, 9, b->now, NULL), 0);
+    assert_int_equal(engine_on_agent_up(b->e, 1, b->now, NULL), 0);
+    work(b);
+    b->lazy = false;
+    ended_as(b, "worker:1", (struct engine_end){ .cls = FAIL_PORT });
+    pass(b, 60000);
+    assert_int_equal(state_of(b, "worker:1"), TASK_RUNNING);
+    assert_int_not_equal(task(b, "worker:1")->port[0], port);
+    assert_int_equal(engine_generation(b->e), 0);
+}
+
 static void without_names_and_by_other_policies_the_gang_is_formed_anew(void **state)
 {
     static const struct {
@@ -150,6 +182,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_task_with_a_name_moves_alone_and_keeps_its_port),
+        TEST(a_task_whose_address_people_know_keeps_its_port),
         TEST(without_names_and_by_other_policies_the_gang_is_formed_anew),
         TEST(a_port_that_is_taken_elsewhere_forms_the_gang_anew_for_free),
         TEST(a_task_about_to_restart_keeps_its_port_when_its_container_goes),

@@ -287,6 +287,8 @@ void run_step(struct engine *e, const struct role *r, enum spec_when step);
 bool run_alone(const struct engine *e, const struct unit *u);
 /* Whether its name and ports go with it to another container. */
 bool run_named(const struct engine *e, const struct unit *u);
+/* Does it take its ports along to another container? */
+bool run_brings_ports(const struct engine *e, const struct unit *u);
 
 /* ---- engine_fail.c ---- */
 /* The container of `s` is gone, by a report or because it did not answer. */

@@ -21,10 +21,20 @@ bool run_alone(const struct engine *e, const struct unit *u)
     return e->opt.elastic || e->opt.rejoins || role_of(e, u)->side;
 }
 
+static bool run_moves_alone(const struct engine *e, const struct unit *u)
+{
+    return e->state == JOB_RUNNING && !e->reforming &&
+           role_of(e, u)->restart.policy == SPEC_RESTART_TASK;
+}
+
 bool run_named(const struct engine *e, const struct unit *u)
 {
-    return e->names && e->state == JOB_RUNNING && !e->reforming &&
-           role_of(e, u)->restart.policy == SPEC_RESTART_TASK;
+    return e->names && run_moves_alone(e, u);
+}
+
+bool run_brings_ports(const struct engine *e, const struct unit *u)
+{
+    return (e->names || e->opt.keeps_ports) && run_moves_alone(e, u);
 }
 
 /* The attempt is counted when the order is given, not when the task has started: an agent that does

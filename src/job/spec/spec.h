@@ -136,10 +136,11 @@ struct spec_role {
     struct spec_afters after;
     struct spec_ready ready;
     struct spec_restart restart; /* what is not said comes from the job's */
-    int side;    /* 1: its end does not matter; 0: it does; -1: not said (the framework knows) */
-    int decides; /* 1: the job succeeds when all such tasks have; -1: not said */
-    int ports;   /* ports of each task; -1: not said (the framework knows) */
-    int line;    /* where it stands in the file; 0 from flags */
+    int side;      /* 1: its end does not matter; 0: it does; -1: not said (the framework knows) */
+    int decides;   /* 1: the job succeeds when all such tasks have; -1: not said */
+    int ports;     /* ports of each task; -1: not said (the framework knows) */
+    unsigned port; /* the first one of them; 0: any that is free */
+    int line;      /* where it stands in the file; 0 from flags */
 };
 
 /* What -n, -s, --mem, --cpus, --gpus and --procs said. Only the framework knows which roles they

@@ -157,6 +157,8 @@ const struct spec_key spec_role_keys[] = {
       .help = "preferred hosts for its containers, or racks, as /RACK" },
     { "ports", SPEC_SMALL, AT(ports), .preset = -1, .max = 4,
       .help = "number of ports reserved for each task (default: what the framework needs)" },
+    { "port", SPEC_COUNT, AT(port), .min = 1, .max = 65535,
+      .help = "number of its first port (default: any that is free)" },
     { "exports", SPEC_EXPORTS, AT(exports),
       .help = "what each task publishes, by GROUP/NAME: text with {variables} that others read "
               "from the job's master" },
