@@ -32,7 +32,7 @@ class OnYarn(_YARN.Jobs):
 
     def __init__(self, cluster, tmp: Path, models: Path):  # pylint: disable=redefined-outer-name
         super().__init__(cluster, tmp)
-        self.models = models
+        self.models, self.user = models, _YARN.specs.me()
         self.top = f"/tmp/serving-{uuid.uuid4().hex[:12]}"
         self.registry = f"hdfs://{self.top}/registry"
         cluster.fs("-mkdir", "-p", self.top)

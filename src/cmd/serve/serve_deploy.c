@@ -16,6 +16,7 @@
 #include "cmd/serve/serve_registry.h"
 #include "cmd/serve/serve_settings.h"
 #include "cmd/serve/serve_want.h"
+#include "cmd/serve/yarn/serve_copies.h"
 #include "cmd/serve/yarn/serve_submit.h"
 #include "cmd/serve/yarn/serve_uploads.h"
 #include "launch/launch_options.h"
@@ -41,8 +42,10 @@ struct deploying {
     const char *name;
     json_t *plan;
     char *text, url[SERVE_URL];
-    struct serve_uploads uploads; /* on YARN */
-    json_t *urls;                 /* without a gateway: those of the replicas */
+    struct serve_uploads uploads; /* on YARN, like what follows */
+    struct serve_copies copies;
+    json_t *urls; /* without a gateway: those of the replicas */
+    bool only_plan;
 };
 
 /* ---- the models ---- */
@@ -72,10 +75,7 @@ static int find_one(struct deploying *d, const struct serve_want_model *w, struc
     r = serve_version_find(d->x, &how, ref, &m->v, err);
     if (r < 0 || d->w.on == OPTIONS_LOCAL || models_is_remote(m->v.registry))
         return r;
-    err_set(err, -EINVAL, "the registry '%s' is on this machine, where nodes cannot read it",
-            m->v.registry);
-    err_hint(err, "push the model to one on HDFS: ydl model push --registry hdfs://…");
-    return -EINVAL;
+    return d->only_plan ? 0 : serve_copies_of(d->x, &d->copies, ref, &m->v, err);
 }
 
 static int find_models(struct deploying *d, struct err *err)
@@ -100,9 +100,12 @@ static int make_text(struct deploying *d, struct err *err)
         .direct = d->w.direct,
         .haproxy = d->w.haproxy,
         .host = d->w.host,
+        .port = d->w.port,
         .key_file = d->w.key_file,
         .certificate = d->w.certificate,
         .private_key = d->w.private_key,
+        .platform = job_places[d->w.on],
+        .origin = d->copies.origin,
     };
     AUTO_JSON *env = json_object();
     int r = env ? models_cache_limit(&j.cache_limit, err) : err_oom(err);
@@ -111,9 +114,6 @@ static int make_text(struct deploying *d, struct err *err)
         r = serve_uploads_make(&j, d->models, &d->uploads, err);
     if (r == 0)
         r = serve_job_plan(&j, &d->plan, err);
-    if (r == 0 && d->w.on == OPTIONS_YARN &&
-        json_object_set_new(d->plan, "platform", json_string("yarn")) < 0)
-        r = err_oom(err);
     if (r == 0)
         r = serve_settings_add(d->plan, &d->w, err);
     if (r == 0 && d->w.on == OPTIONS_LOCAL) /* containers have what they need */
@@ -350,10 +350,13 @@ static int deploy_or_plan(struct job_call *x, bool only_plan, struct err *err)
     if (r < 0)
         return r;
     d->x = x;
+    d->only_plan = only_plan || options_only_plan();
+    d->copies.staging = ((const struct serve_options *)job_args(x))->where.staging;
     r = deploy_all(d, only_plan, err);
     for (size_t i = 0; i < DEPLOYMENT_MODELS; i++)
         serve_version_done(&d->models[i].v);
     json_decref(d->plan);
+    serve_copies_done(&d->copies);
     serve_uploads_done(&d->uploads);
     json_decref(d->urls);
     serve_want_done(&d->w);
@@ -419,6 +422,8 @@ static const struct cli_opt deploy_opts[] = {
       .fallback = "from PATH, or the active Python environment", .group = CLI_WHAT },
     { "host", 0, CLI_TEXT, AT(host), NULL, "ADDRESS",
       "numeric address to listen on; 0.0.0.0: all", .fallback = "127.0.0.1", .group = CLI_WHAT },
+    { "gateway-port", 0, CLI_TEXT, AT(port), NULL, "N", "port of the address",
+      .fallback = "any that is free", .group = CLI_WHAT },
     { "key-file", 0, CLI_TEXT, AT(key_file), NULL, "FILE",
       "requests must have 'Authorization: Bearer KEY' with a key of this file",
       .group = CLI_WHAT },

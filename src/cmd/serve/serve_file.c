@@ -45,6 +45,8 @@ static const struct spec_key gateway_keys[] = {
       .help = "haproxy, or none: clients ask the replicas themselves (default: haproxy)" },
     { "host", SPEC_TEXT, AT(host),
       .help = "numeric address to listen on (default: 127.0.0.1; all: 0.0.0.0)" },
+    { "port", SPEC_COUNT, AT(port), .min = 1, .max = 65535,
+      .help = "port to listen on (default: any that is free)" },
     { "key-file", SPEC_TEXT, AT(key_file),
       .help = "requests must have 'Authorization: Bearer KEY' with a key of this file" },
     { "certificate", SPEC_TEXT, AT(certificate),

@@ -24,6 +24,7 @@ static const char whole[] = "kind: serve\n"
                             "  - prices:7\n"
                             "gateway:\n"
                             "  host: 0.0.0.0\n"
+                            "  port: 8500\n"
                             "  key-file: keys\n"
                             "  certificate: /etc/cert.pem\n"
                             "  private-key: key.pem\n"
@@ -60,6 +61,7 @@ static void a_file_says_all_of_a_deployment(void **state)
     assert_int_equal(s.models[1].replicas, 1);
     assert_int_equal(s.models[1].batch_delay, -1);
     assert_string_equal(s.gateway.host, "0.0.0.0");
+    assert_int_equal(s.gateway.port, 8500);
     assert_string_equal(s.gateway.key_file, "/srv/shop/keys");
     assert_string_equal(s.gateway.certificate, "/etc/cert.pem");
     assert_string_equal(s.gateway.private_key, "/srv/shop/key.pem");

@@ -79,7 +79,9 @@ int serve_job_plan(const struct serve_job *j, json_t **ret, struct err *err)
         return r;
     if (j->direct && json_object_set_new(plan, "direct", json_true()) < 0)
         return err_oom(err);
-    if (set_text(plan, "key_file", j->key_file) < 0 || set_limit(plan, j->cache_limit) < 0)
+    if (set_text(plan, "platform", j->platform) < 0 ||
+        (j->origin && json_object_set(plan, "origin", j->origin) < 0) ||
+        set_text(plan, "key_file", j->key_file) < 0 || set_limit(plan, j->cache_limit) < 0)
         return err_oom(err);
     if (j->certificate &&
         (json_object_set_new(plan, "tls", json_pack("{s:s}", "certificate", j->certificate)) < 0 ||
@@ -113,8 +115,8 @@ static json_t *gateway_role(const struct serve_job *j)
     if (j->direct) /* it looks after the replicas, and listens nowhere */
         return json_pack("{s:i, s:i, s:[s, s, s]}", "count", 1, "ports", 0, "command", "ydl-native",
                          "deployment", "--direct");
-    return json_pack("{s:i, s:o, s:O*}", "count", 1, "command", command_of("deployment", options),
-                     "files", j->files);
+    return json_pack("{s:i, s:o, s:O*, s:s*}", "count", 1, "command",
+                     command_of("deployment", options), "files", j->files, "port", j->port);
 }
 
 static json_t *replica_role(const struct serve_model *m, unsigned count)

@@ -21,12 +21,15 @@ struct serve_job {
     size_t n;
     bool direct;                           /* without a gateway */
     const char *haproxy;                   /* NULL: the gateway looks for it */
+    const char *port;                      /* of the gateway; NULL: any that is free */
     const char *host;                      /* numeric address of the gateway; NULL: its machine's */
     const char *key_file;                  /* NULL: no key is wanted */
     const char *certificate, *private_key; /* NULL: no TLS */
     uint64_t cache_limit;                  /* of models from HDFS on a node; 0: default */
     json_t *files;                         /* of the gateway's task; NULL: none */
     const char *venv;                      /* that travels; NULL: none */
+    const char *platform;                  /* "local", "yarn" */
+    json_t *origin;                        /* serve_copies.h; NULL: none */
 };
 
 /* The first plan (serve/deployment/deployment_plan.h); the caller's. */

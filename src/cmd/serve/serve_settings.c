@@ -34,6 +34,7 @@ static const struct setting of_model[] = {
 static const struct setting of_gateway[] = {
     { "kind",        SETTING_TEXT, AT(gateway) },
     { "host",        SETTING_TEXT, AT(host) },
+    { "port",        SETTING_TEXT, AT(port) },
     { "key-file",    SETTING_TEXT, AT(key_file) },
     { "certificate", SETTING_TEXT, AT(certificate) },
     { "private-key", SETTING_TEXT, AT(private_key) },

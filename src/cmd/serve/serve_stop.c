@@ -2,6 +2,7 @@
 #include "cmd/serve/serve_call.h"
 #include "cmd/serve/serve_registry.h"
 #include "cmd/serve/serve_request.h"
+#include "cmd/serve/yarn/serve_copies.h"
 
 /* The registry may be gone, or not writable: what is written there counts for a day at most. */
 static void forget(struct job_call *x, const json_t *plan)
@@ -11,6 +12,7 @@ static void forget(struct job_call *x, const json_t *plan)
     if (plan && serve_registry_link(x, json_string_value(json_object_get(plan, "registry")), &link,
                                     NULL) == 0)
         (void)registry_link_forget(link, plan, NULL);
+    serve_copies_remove(x, plan);
 }
 
 static int serve_stop_work(struct job_call *x, struct err *err)

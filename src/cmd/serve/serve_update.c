@@ -4,6 +4,8 @@
 #include "cmd/serve/serve_call.h"
 #include "cmd/serve/serve_request.h"
 #include "cmd/serve/serve_watch.h"
+#include "cmd/serve/yarn/serve_copies.h"
+#include "serve/deployment/deployment_plan.h"
 #include "serve/deployment/deployment_update.h"
 #include "terminal/format.h"
 
@@ -97,8 +99,10 @@ int serve_change(struct job_call *x, const json_t *plan, const struct serve_chan
     if (r < 0)
         return r;
     (void)snprintf(ref.name, sizeof(ref.name), "%s", format_text(model, "name"));
-    how.registry = json_string_value(json_object_get(plan, "registry"));
+    how.registry = serve_copies_registry(plan);
     r = serve_version_find(x, &how, &ref, &v, err);
+    if (r == 0 && deployment_is_on_yarn(plan) && !models_is_remote(v.registry))
+        r = serve_copies_make(x, json_string_value(json_object_get(plan, "registry")), &v, err);
     return r < 0 ? r : change_to(x, model, c, &v, err);
 }
 

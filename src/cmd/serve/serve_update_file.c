@@ -7,6 +7,7 @@
 #include "cmd/serve/serve_request.h"
 #include "cmd/serve/serve_settings.h"
 #include "cmd/serve/serve_update.h"
+#include "cmd/serve/yarn/serve_copies.h"
 #include "serve/deployment/deployment_plan.h"
 #include "terminal/format.h"
 
@@ -82,7 +83,7 @@ static int compare_version(struct file_update *u, size_t i, struct err *err)
     const json_t *model = planned(u, i);
     const char *follows = json_string_value(json_object_get(model, "follow"));
     const struct serve_find how = {
-        .registry = json_string_value(json_object_get(u->plan, "registry")),
+        .registry = serve_copies_registry(u->plan),
         .plan = u->plan,
         .lib = m->lib,
         .python = deployment_is_on_yarn(u->plan) ? NULL : m->python,
@@ -127,7 +128,7 @@ static int names_registry(const struct file_update *u, const char *registry, str
 /* What cannot change while it runs. */
 static int check_same(const struct file_update *u, struct err *err)
 {
-    const char *registry = json_string_value(json_object_get(u->plan, "registry"));
+    const char *registry = serve_copies_registry(u->plan);
     size_t n = json_array_size(json_object_get(u->plan, "models"));
     bool same = n == u->want.n;
     int r = 0;

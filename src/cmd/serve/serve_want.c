@@ -199,7 +199,7 @@ static int want_gateway(struct serve_want *w, struct err *err)
     const struct {
         const char *name;
         bool wanted;
-    } only[] = { { "an address to listen on", w->host != NULL },
+    } only[] = { { "an address to listen on", w->host || w->port },
                  { "TLS", w->certificate || w->private_key },
                  { "HAProxy", w->haproxy != NULL },
                  { "several models behind one address", w->n > 1 },
@@ -240,6 +240,8 @@ static int want_make(const struct cli *c, const struct serve_options *o, char *c
     ret->haproxy = either(o->haproxy, g->haproxy);
     ret->gateway = either(o->gateway, g->kind);
     ret->host = either(o->host, g->host);
+    if (number_text(ret, o->port, g->port, "", &ret->port) < 0)
+        return err_oom(err);
     ret->key_file = either(o->key_file, g->key_file);
     ret->certificate = either(o->certificate, g->certificate);
     ret->private_key = either(o->private_key, g->private_key);

@@ -7,7 +7,7 @@
 /* The arguments of the verbs that deploy. Texts are NULL where nothing was said. */
 struct serve_options {
     struct job_where where;
-    const char *file, *registry, *name, *lib, *python, *gateway, *haproxy, *host, *key_file,
+    const char *file, *registry, *name, *lib, *python, *gateway, *haproxy, *host, *port, *key_file,
         *certificate, *private_key;
     const char *replicas, *cpus, *memory, *gpus, *batch, *batch_delay, *device;
     const char *queue, *label, *priority, *attempts; /* on YARN, as of any job */
@@ -23,7 +23,7 @@ struct serve_want_model {
 struct serve_want {
     int on;                    /* enum options_on */
     const char *queue, *label; /* on YARN */
-    const char *name, *registry, *haproxy, *host, *key_file, *certificate, *private_key;
+    const char *name, *registry, *haproxy, *host, *port, *key_file, *certificate, *private_key;
     const char *gateway; /* its kind; NULL: the usual one */
     bool direct;         /* there is none: clients ask the replicas */
     int64_t timeout;

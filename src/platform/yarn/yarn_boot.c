@@ -162,10 +162,8 @@ char *yarn_boot_client(const char *job)
 char *yarn_home(const char *base, enum yarn_home what, const char *job, const char *name)
 {
     static const char *const dirs[] = {
-        [YARN_HOME_JOBS] = "jobs",
-        [YARN_HOME_LOGS] = "logs",
-        [YARN_HOME_CACHE] = "cache",
-        [YARN_HOME_OUT] = "out",
+        [YARN_HOME_JOBS] = "jobs", [YARN_HOME_LOGS] = "logs",     [YARN_HOME_CACHE] = "cache",
+        [YARN_HOME_OUT] = "out",   [YARN_HOME_MODELS] = "models",
     };
     const char *parts[] = { dirs[what], job, name };
     char *path = strdup(base);

@@ -50,5 +50,5 @@ char *yarn_boot_client(const char *job);
 
 /* BASE/jobs/APP and the others; `name` NULL: the directory itself. New strings; NULL when out of
  * memory. */
-enum yarn_home { YARN_HOME_JOBS, YARN_HOME_LOGS, YARN_HOME_CACHE, YARN_HOME_OUT };
+enum yarn_home { YARN_HOME_JOBS, YARN_HOME_LOGS, YARN_HOME_CACHE, YARN_HOME_OUT, YARN_HOME_MODELS };
 char *yarn_home(const char *base, enum yarn_home what, const char *job, const char *name);

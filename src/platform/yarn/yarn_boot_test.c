@@ -169,6 +169,7 @@ static void homes_are_where_the_header_says(void **state)
         { YARN_HOME_LOGS, "app", "job.json", "hdfs://ns/b/logs/app/job.json" },
         { YARN_HOME_CACHE, "hash", "a.tgz", "hdfs://ns/b/cache/hash/a.tgz" },
         { YARN_HOME_OUT, "app", NULL, "hdfs://ns/b/out/app" },
+        { YARN_HOME_MODELS, "id", NULL, "hdfs://ns/b/models/id" },
     };
 
     (void)state;

@@ -347,10 +347,9 @@ static int spec_place_all(json_t *spec, const char *dir)
 int deployment_spec(const json_t *plan, const struct deployment_here *here, const struct strs *keys,
                     char **ret, struct err *err)
 {
-    static const char *const ours[] = {
-        "name",    "revision", "serial",      "registry", "use",
-        "answers", "gateway",  "cache_limit", "platform", "direct"
-    };
+    static const char *const ours[] = { "name",   "revision", "serial",  "registry",
+                                        "use",    "answers",  "gateway", "cache_limit",
+                                        "direct", "platform", "origin" };
     const json_t *models = json_object_get(plan, "models"), *m;
     AUTO_JSON *spec = json_copy((json_t *)plan);
     AUTO_JSON *list = json_array();
