@@ -2,8 +2,6 @@
 #include "native/model_library.h"
 #include "base/str.h"
 
-#include <stdlib.h>
-
 static const struct {
     const char *format;
     const struct find_library *library;
@@ -27,14 +25,4 @@ const struct find_library *model_library(const char *format)
         if (str_eq(formats[i].format, format))
             return formats[i].library;
     return NULL;
-}
-
-int model_library_find(const struct find_library *library, const char *lib, char **ret,
-                       struct err *err)
-{
-    const struct find_places places = { .lib = lib,
-                                        .variable = getenv(library->variable),
-                                        .path = getenv("PATH") };
-
-    return find_library(library, &places, ret, err);
 }

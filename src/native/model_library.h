@@ -1,11 +1,8 @@
 /* model_library.h - which library runs a model of a format of the registry, so that the model
- * server can serve it. Blocks, as library_find.h. Any thread. */
+ * server can serve it. Any thread. */
 #pragma once
 #include "native/library_find.h"
 
 bool model_is_served(const char *format); /* can the model server run it? */
 /* NULL: none is needed. */
 const struct find_library *model_library(const char *format);
-/* Where it is: `lib` (may be NULL), its own variable, the Python in PATH. *ret is the caller's. */
-int model_library_find(const struct find_library *library, const char *lib, char **ret,
-                       struct err *err);

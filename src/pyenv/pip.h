@@ -30,6 +30,10 @@ struct pip_options {
 int pip_env(struct loop *l, const struct pip_options *o, char **ret, char **ret_log,
             struct err *err);
 
+/* Appends the environments that are complete, those used last first: their directories. Blocks on
+ * the disk. Any thread. */
+int pip_made(struct strs *ret, struct err *err);
+
 /* ---- for tests ---- */
 
 #define PIP_KEY_TEXT 33

@@ -51,7 +51,7 @@ def test_who_deploys_is_told_what_is_wrong(serving):
             (["nobody"], 1, "nobody"), (["mlp:7"], 1, "7"), (["a b"], 2, "a b"),
             (["mlp"], 73, "there is a deployment 'mlp' already"),
             (["mlp", "--name", "x", "--replicas", 0], 2, "--replicas"),
-            (["mlp", "--name", "x", "--lib", "/nowhere"], 1, "/nowhere")]:
+            (["mlp", "--name", "x", "--backend", "/nowhere"], 1, "/nowhere")]:
         done = serving.run("serve", "deploy", *words)
         assert (done.returncode, text in done.stderr.decode()) == (code, True), (words, done)
 

@@ -300,7 +300,7 @@ def test_what_cannot_be_served_is_refused_and_nothing_changes(serving, both):
             (["--to", 2, "--canary", "x"], 2, "--canary"), (["--to", 2, "--errors", "101%"], 2, "--errors"),
             (["--to", 2, "--canary", "0%"], 2, "judged by its requests"),
             (["--to", 2, "--slower", "0"], 2, "--slower"), (["--to", 2, "--model", "bert"], 1, "no model 'bert'"),
-            (["--to", 2, "--lib", "/nowhere"], 1, "/nowhere")]:
+            (["--to", 2, "--backend", "/nowhere"], 1, "/nowhere")]:
         done = serving.run("serve", "update", "mlp", *words)
         assert (done.returncode, text in done.stderr.decode()) == (code, True), (words, done)
     done = serving.run("serve", "rollback", "mlp", check=1)

@@ -166,7 +166,7 @@ def test_a_deployment_becomes_what_its_file_says_now(serving, models):
             ({"more": ", memory: 2g", "gateway": "host: 0.0.0.0, key-file: keys"},
              f"gateway: host is 127.0.0.1, and 0.0.0.0 in the file; gateway: key-file is not set, and {serving.work}/keys"),
             ({"more": ", memory: 2g, device: cpu, batch-delay: 5ms, batch: 4"}, "mlp: device is not set, and cpu"),
-            ({"model": "mlp:1", "replicas": 3, "more": f", memory: 2g, library: {library}"}, "mlp:1 runs with")):
+            ({"model": "mlp:1", "replicas": 3, "more": f", memory: 2g, backend: {library}"}, "mlp:1 runs with")):
         write(**{"model": "mlp:2", "replicas": 2, **what})
         done = serving.run("serve", "update", "-f", path, check=1)
         assert expected in done.stderr.decode() and "nothing was changed" in done.stderr.decode(), done

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "cli/globals.h"
 #include "cmd/native/native_verbs.h"
+#include "native/backend_find.h"
 #include "native/haproxy_find.h"
 #include "native/model_library.h"
 #include "native/python.h"
@@ -36,6 +37,7 @@ static int deployment_find(void *user, const json_t *present, json_t *version, s
 {
     const char *format = json_string_value(json_object_get(version, "format"));
     const struct find_library *library = model_library(format);
+    const struct backend_places nothing_named = { 0 };
     AUTO_FREE char *path = NULL;
     int r = 0;
 
@@ -48,7 +50,7 @@ static int deployment_find(void *user, const json_t *present, json_t *version, s
     if (str_eq(format, "python"))
         r = python_choose(NULL, getenv("PATH"), &path, err);
     else if (library)
-        r = model_library_find(library, NULL, &path, err);
+        r = backend_find(library, &nothing_named, &path, err);
     return r < 0                                                          ? r
            : json_object_set_new(version, "library", json_text(path)) < 0 ? err_oom(err)
                                                                           : 0;

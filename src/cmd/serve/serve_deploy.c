@@ -409,9 +409,9 @@ static const struct cli_opt deploy_opts[] = {
     { "staging", 0, CLI_TEXT, AT(where.staging), NULL, "DIR",
       "directory on HDFS for uploads and logs", .fallback = ".ydl in your home directory",
       .group = CLI_CLUSTER, .rare = true },
-    { "lib", 0, CLI_TEXT, AT(lib), NULL, "PATH",
+    { "backend", 0, CLI_TEXT, AT(lib), NULL, "PATH",
       "the library that runs the model, or its directory",
-      .fallback = "in the active Python environment", .group = CLI_WHAT },
+      .fallback = "one that is found", .group = CLI_WHAT },
     { "python", 0, CLI_TEXT, AT(python), NULL, "PATH",
       "the Python of a handler, or its environment",
       .fallback = "one with its requirements, or the active one", .group = CLI_WHAT },
@@ -466,7 +466,7 @@ const struct cli_verb verb_serve_deploy = {
         "      batch: 64\n"
         "      batch-delay: 2ms\n"
         "      device: cpu\n"
-        "      library: /opt/venv\n"
+        "      backend: /opt/venv\n"
         "  gateway:\n"
         "    host: 0.0.0.0\n"
         "    key-file: keys\n"

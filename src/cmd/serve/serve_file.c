@@ -29,9 +29,8 @@ static const struct spec_key model_keys[] = {
     { "batch-delay", SPEC_MS, AT(batch_delay), .preset = -1, .max = 60000,
       .help = "how long a request may wait for others to join" },
     { "device", SPEC_TEXT, AT(device), .help = "cpu, cuda or cuda:N" },
-    { "library", SPEC_TEXT, AT(library),
-      .help = "the library that runs the model, or its directory (default: in the active Python "
-              "environment)" },
+    { "backend", SPEC_TEXT, AT(library),
+      .help = "the library that runs the model, or its directory (default: one that is found)" },
     { "python", SPEC_TEXT, AT(python),
       .help = "the Python of a handler, or its environment (default: one with its requirements, or "
               "the active one)" },

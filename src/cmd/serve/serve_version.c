@@ -2,8 +2,10 @@
 #include "cmd/serve/serve_version.h"
 #include "cmd/serve/handler_python.h"
 #include "cmd/serve/serve_registry.h"
+#include "native/backend_find.h"
 #include "native/library_version.h"
 #include "native/model_library.h"
+#include "pyenv/pip.h"
 #include "serve/deployment/deployment_plan.h"
 
 #include <stdio.h>
@@ -47,14 +49,21 @@ static int find_runtime(struct loop *l, const struct serve_find *how, struct ser
                         struct err *err)
 {
     const struct find_library *library = model_library(v->m.format);
+    AUTO_STRS made = { 0 };
+    const struct backend_places places = { .named = how->lib,
+                                           .manifest = json_string_value(json_object_get(
+                                               json_object_get(v->m.doc, "tags"), BACKEND_TAG)),
+                                           .python = how->python,
+                                           .made = &made };
     int r;
 
     if (str_eq(v->m.format, "python"))
         return handler_python(l, how, v, err);
     if (!library)
         return 0;
-    r = model_library_find(library, how->lib, &v->library, err);
-    if (r < 0 || v->library[0] != '/')
+    (void)pip_made(&made, NULL);
+    r = backend_find(library, &places, &v->library, err);
+    if (r < 0)
         return r;
     v->number = library_version(library, v->library);
     return sha256_file(v->library, v->sha256, err);

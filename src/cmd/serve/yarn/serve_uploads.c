@@ -123,7 +123,7 @@ static int add_model(struct serve_uploads *u, struct serve_model *m, json_t *fil
     if (m->v.library[0] == '/')
         return add_library(u, m, files, err);
     err_set(err, -ENOENT, "there is no %s on this machine to send along", m->v.library);
-    err_hint(err, "put its Python environment first in PATH, or name the library with --lib");
+    err_hint(err, "put its Python environment first in PATH, or name the library with --backend");
     return -ENOENT;
 }
 
