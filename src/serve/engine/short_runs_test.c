@@ -66,6 +66,28 @@ static void one_that_took_far_too_long_is_enough(void **state)
     assert_true(short_runs_expected(&s, 8));
 }
 
+static void after_a_surprise_none_is_trusted_for_a_while_that_doubles(void **state)
+{
+    struct short_runs s = { 0 };
+
+    (void)state;
+    runs(&s, 8, 50 * US, 64);
+    runs(&s, 4096, 50 * US, 64);
+    for (int wary = 1024; wary <= 8192; wary *= 2) {
+        runs(&s, 8, 101000 * US, 1);
+        assert_false(short_runs_expected(&s, 4096)); /* of another size, too */
+        runs(&s, 8, 50 * US, wary - 1);
+        assert_false(short_runs_expected(&s, 8));
+        runs(&s, 8, 50 * US, 1);
+        assert_true(short_runs_expected(&s, 8));
+        assert_true(short_runs_expected(&s, 4096));
+    }
+    for (int i = 0; i < 100; i++) { /* long runs that were expected to be long surprise nobody */
+        runs(&s, 1 << 20, 101000 * US, 1);
+        assert_true(short_runs_expected(&s, 8));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -73,6 +95,7 @@ int main(void)
         cmocka_unit_test(what_is_known_of_small_inputs_says_nothing_of_large_ones),
         cmocka_unit_test(one_in_twenty_may_be_long),
         cmocka_unit_test(one_that_took_far_too_long_is_enough),
+        cmocka_unit_test(after_a_surprise_none_is_trusted_for_a_while_that_doubles),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
