@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,45 @@ def test_results_that_went_with_their_container_are_missed(jobs, how):
     assert job.returncode == 73, (out, err)
     assert "the results of worker:0 were lost with its container" in err
     assert status()["state"] == "SUCCEEDED"
+
+
+def test_output_that_is_saved_while_the_master_dies_is_not_missed(jobs):
+    """Its task was scaled away: the agent saves and goes, and no master that it knows is there to hear of
+    it. The next one hears it from YARN, and lets the agent save."""
+    go = jobs.work / "go"
+    script = ("[ $YDL_INDEX = 0 ] || head -c 300000000 /dev/zero | tr '\\0' x | fold -w 999; touch $YDL_INDEX.up; "
+              f"until [ -e {go} ]; do sleep 0.1; done")
+    job = jobs.start("run", "-q", "--on", "yarn", "-n", 2, "--mem", "128m", "--", "sh", "-c", script,
+                     stdout=subprocess.DEVNULL)
+    jobs.wait_for(jobs.apps, "the application")
+    app = jobs.apps()[0]
+
+    def events():
+        return [json.loads(line) for line in jobs.run("events", "--json", app).stdout.splitlines()]
+
+    def up(index):
+        return [pid for pid in jobs.processes("ydl-node agent") if Path(f"/proc/{pid}/cwd/{index}.up").exists()]
+    jobs.wait_for(lambda: up(1) and up(0), "both have written")
+    agents = up(1)
+    jobs.run("scale", app, "worker=1", check=0)
+    jobs.wait_for(lambda: any(e["event"] == "agent" and e["state"] == "leaving" for e in events()), "it saves")
+    for pid in agents:
+        os.kill(pid, signal.SIGSTOP)
+    os.kill(next(iter(jobs.processes("ydl-node master"))), signal.SIGKILL)
+    jobs.wait_for(lambda: any(e["event"] == "master" and e["attempt"] == 2 for e in events()), "the next master")
+    jobs.wait_for(lambda: any(e["event"] == "phase" and e["name"] == "registered" for e in events()[-20:]),
+                  "its first words with YARN")
+    for pid in agents:
+        os.kill(pid, signal.SIGCONT)
+    jobs.wait_for(lambda: any(e["event"] == "agent" and e["state"] == "saved" for e in events()), "it has saved")
+    told = [e["state"] if e["event"] == "agent" else e["event"] for e in events()
+            if e["event"] == "master" or (e["event"] == "agent" and e["state"] != "up")]
+    assert told == ["master", "leaving", "master", "saved"], told
+    go.touch()
+    assert job.wait(120) == 0
+    status = json.loads(jobs.run("status", "--json", app, check=0).stdout)
+    assert (status["state"], status["missing"]) == ("SUCCEEDED", None), status
+    assert "worker-1.out" in jobs.cluster.hdfs_names(f"{LOGS}/{app}")
 
 
 def staged(jobs):
