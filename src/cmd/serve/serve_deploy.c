@@ -69,7 +69,8 @@ static int find_one(struct deploying *d, const struct serve_want_model *w, struc
                                .batch = w->batch,
                                .batch_delay = w->batch_delay,
                                .device = w->device,
-                               .replicas = w->replicas };
+                               .replicas = w->replicas,
+                               .autoscale = w->autoscale };
     how.lib = w->lib;
     how.python = w->python;
     r = serve_version_find(d->x, &how, ref, &m->v, err);
@@ -383,6 +384,8 @@ static const struct cli_opt deploy_opts[] = {
       .group = CLI_WHAT },
     { "replicas", 0, CLI_TEXT, AT(replicas), NULL, "N", "number of model servers of each model",
       .fallback = "1", .group = CLI_RESOURCES },
+    { "autoscale", 0, CLI_TEXT, AT(autoscale), NULL, "MIN-MAX",
+      "change it by the load: 1-8, or 1-8,target=4,cool-down=1m", .group = CLI_RESOURCES },
     { "cpus", 0, CLI_TEXT, AT(cpus), NULL, "N", "processor cores of each replica",
       .group = CLI_RESOURCES },
     { "memory", 0, CLI_TEXT, AT(memory), NULL, "SIZE", "memory limit of each replica",
@@ -461,6 +464,7 @@ const struct cli_verb verb_serve_deploy = {
         "  models:\n"
         "    - model: flowers@champion\n"
         "      replicas: 2\n"
+        "      autoscale: {max: 8, min: 1, target: 4, cool-down: 1m}\n"
         "      cpus: 1\n"
         "      memory: 1g\n"
         "      batch: 64\n"

@@ -13,12 +13,28 @@
 #define FACTOR_MOST 100
 
 /* clang-format off */
+#define AT(field) .offset = offsetof(struct autoscale, field)
+static const struct spec_key autoscale_keys[] = {
+    { "max", SPEC_COUNT, AT(max), .min = 1, .max = SERVE_FILE_REPLICAS,
+      .help = "at most this number of replicas" },
+    { "min", SPEC_COUNT, AT(min), .min = 1, .max = SERVE_FILE_REPLICAS,
+      .help = "at least this number of replicas (default: 1)" },
+    { "target", SPEC_COUNT, AT(target), .min = 1, .max = AUTOSCALE_TARGET_MAX,
+      .help = "requests in flight for each replica (default: 4)" },
+    { "cool-down", SPEC_MS, AT(cool_down), .min = 1000, .max = AUTOSCALE_COOL_DOWN_MAX_MS,
+      .help = "how long fewer must have been enough before there are fewer (default: 1m)" },
+    { 0 },
+};
+#undef AT
+
 #define AT(field) .offset = offsetof(struct serve_file_model, field)
 static const struct spec_key model_keys[] = {
     { "model", SPEC_TEXT, AT(model),
       .help = "what to serve: NAME (its newest version), NAME:VERSION or NAME@ALIAS" },
     { "replicas", SPEC_COUNT, AT(replicas), .preset = 1, .min = 1, .max = SERVE_FILE_REPLICAS,
       .help = "number of model servers" },
+    { "autoscale", SPEC_MAP, AT(autoscale), .keys = autoscale_keys,
+      .help = "replicas follow the load" },
     { "cpus", SPEC_COUNT, AT(cpus), .min = 1, .max = 65536,
       .help = "processor cores of each replica" },
     { "memory", SPEC_SIZE, AT(memory), .min = (int64_t)MIB, .max = (int64_t)1 << 50,
@@ -268,6 +284,27 @@ static int check_model(const struct serve_file *s, size_t i, struct spec_faults 
     return r;
 }
 
+/* `max` turns it on; what was not said gets its default. */
+static int check_autoscale(struct serve_file *s, size_t i, struct spec_faults *f)
+{
+    struct autoscale *a = &s->models[i].autoscale;
+    char key[48];
+
+    if (a->max == 0 && (a->min || a->target || a->cool_down)) {
+        (void)snprintf(key, sizeof(key), "models[%zu].autoscale.max", i);
+        return noted(spec_fault(f, 0, key, "missing: up to how many replicas?"));
+    }
+    if (a->max == 0)
+        return 0;
+    a->min = a->min ? a->min : 1;
+    a->target = a->target ? a->target : AUTOSCALE_TARGET;
+    a->cool_down = a->cool_down ? a->cool_down : AUTOSCALE_COOL_DOWN_MS;
+    (void)snprintf(key, sizeof(key), "models[%zu].autoscale.min", i);
+    return a->min <= a->max
+               ? 0
+               : noted(spec_fault(f, 0, key, "%u is more than 'max', which is %u", a->min, a->max));
+}
+
 static int check_update(const struct serve_file_update *u, struct spec_faults *f)
 {
     unsigned n;
@@ -283,7 +320,7 @@ static int check_update(const struct serve_file_update *u, struct spec_faults *f
     return r;
 }
 
-static int serve_file_check(const struct serve_file *s, struct spec_faults *f)
+static int serve_file_check(struct serve_file *s, struct spec_faults *f)
 {
     int r = 0;
 
@@ -297,6 +334,8 @@ static int serve_file_check(const struct serve_file *s, struct spec_faults *f)
         r = noted(spec_fault(f, 1, "models", "missing: which models?"));
     for (size_t i = 0; i < s->n && r == 0; i++)
         r = check_model(s, i, f);
+    for (size_t i = 0; i < s->n && r == 0; i++)
+        r = check_autoscale(s, i, f);
     if (r == 0 && s->gateway.private_key && !s->gateway.certificate)
         r = noted(spec_fault(f, 0, "gateway.private-key", "needs 'certificate'"));
     return r < 0 ? r : check_update(&s->update, f);

@@ -11,6 +11,7 @@
  * with its line (job/spec/spec.h). Pure: no file is opened. */
 #pragma once
 #include "job/spec/spec.h"
+#include "serve/deployment/autoscale.h"
 
 #define SERVE_FILE_MAX MIB
 #define SERVE_FILE_MODELS 12    /* as many as a deployment has */
@@ -22,6 +23,7 @@ struct serve_file_model {
     unsigned replicas, cpus, gpus, batch; /* all but replicas: 0: not said */
     uint64_t memory;                      /* 0: not said */
     int64_t batch_delay;                  /* ms; -1: not said */
+    struct autoscale autoscale;           /* max 0: not said */
 };
 
 struct serve_file_gateway {

@@ -76,6 +76,26 @@ static void a_file_says_all_of_a_deployment(void **state)
     assert_int_equal(s.timeout, 300000);
 }
 
+static void what_is_not_said_of_autoscaling_has_its_default(void **state)
+{
+    static const char text[] = "kind: serve\nmodels:\n  - {model: m, autoscale: {max: 8}}\n"
+                               "  - {model: n, autoscale: {min: 2, max: 4, target: 1, "
+                               "cool-down: 10s}}\n  - o\n";
+    AUTO_SPEC_FAULTS f = { 0 };
+    AUTO_SERVE_FILE s = { 0 };
+
+    (void)state;
+    assert_int_equal(serve_file_parse("shop.yaml", text, strlen(text), &s, &f), 0);
+    assert_int_equal(s.models[0].autoscale.max, 8);
+    assert_int_equal(s.models[0].autoscale.min, 1);
+    assert_int_equal(s.models[0].autoscale.target, AUTOSCALE_TARGET);
+    assert_int_equal(s.models[0].autoscale.cool_down, AUTOSCALE_COOL_DOWN_MS);
+    assert_int_equal(s.models[1].autoscale.min, 2);
+    assert_int_equal(s.models[1].autoscale.target, 1);
+    assert_int_equal(s.models[1].autoscale.cool_down, 10000);
+    assert_int_equal(s.models[2].autoscale.max, 0);
+}
+
 #define HEAD "kind: serve\nmodels: [m]\n"
 
 static void a_registry_on_hdfs_stays_what_it_is(void **state)
@@ -151,6 +171,36 @@ static void what_is_wrong_is_told_with_its_line(void **state)
     }
 }
 
+static void what_is_wrong_with_autoscaling_is_told(void **state)
+{
+    static const struct {
+        const char *text, *lines;
+    } rows[] = {
+        { "kind: serve\nmodels:\n - {model: m, autoscale: {min: 2}}\n",
+          "f.yaml:3: models[0].autoscale.max: missing: up to how many replicas?" },
+        { "kind: serve\nmodels:\n - {model: m, autoscale: {min: 3, max: 2}}\n",
+          "f.yaml:3: models[0].autoscale.min: 3 is more than 'max', which is 2" },
+        { "kind: serve\nmodels:\n - {model: m, autoscale: {max: 300}}\n",
+          "f.yaml:3: models[0].autoscale.max: '300' is out of range (1 to 256)" },
+        { "kind: serve\nmodels:\n - {model: m, autoscale: {max: 2, goal: 3}}\n",
+          "f.yaml:3: models[0].autoscale.goal: unknown key (known are max, min, target, "
+          "cool-down)" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO_SPEC_FAULTS f = { 0 };
+        AUTO_SERVE_FILE s = { 0 };
+        AUTO_BUF lines = { .max = MIB };
+
+        assert_int_equal(serve_file_parse("f.yaml", rows[i].text, strlen(rows[i].text), &s, &f),
+                         -EINVAL);
+        for (size_t k = 0; k < f.lines.n; k++)
+            assert_int_equal(buf_printf(&lines, "%s%s", k ? "\n" : "", f.lines.v[k]), 0);
+        assert_string_equal(buf_text(&lines), rows[i].lines);
+    }
+}
+
 /* Its keys are those that the reader knows. */
 static void the_schema_has_every_key(void **state)
 {
@@ -164,7 +214,7 @@ static void the_schema_has_every_key(void **state)
     model = json_array_get(
         json_object_get(json_object_get(json_object_get(properties, "models"), "items"), "anyOf"),
         1);
-    assert_int_equal(json_object_size(json_object_get(model, "properties")), 10);
+    assert_int_equal(json_object_size(json_object_get(model, "properties")), 11);
     assert_true(json_is_false(json_object_get(schema, "additionalProperties")));
 }
 
@@ -172,8 +222,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_says_all_of_a_deployment),
+        cmocka_unit_test(what_is_not_said_of_autoscaling_has_its_default),
         cmocka_unit_test(a_registry_on_hdfs_stays_what_it_is),
         cmocka_unit_test(what_is_wrong_is_told_with_its_line),
+        cmocka_unit_test(what_is_wrong_with_autoscaling_is_told),
         cmocka_unit_test(the_schema_has_every_key),
     };
 

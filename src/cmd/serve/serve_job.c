@@ -43,6 +43,9 @@ static json_t *plan_model(const struct serve_job *j, size_t i)
                                 json_object_set_new(model, "followed",
                                                     json_integer((json_int_t)m->v.m.version)) < 0)))
         return NULL;
+    if (m->autoscale.max &&
+        json_object_set_new(model, "autoscale", autoscale_json(&m->autoscale)) < 0)
+        return NULL;
     return take(model);
 }
 

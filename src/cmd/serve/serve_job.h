@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "cmd/serve/serve_version.h"
+#include "serve/deployment/autoscale.h"
 
 struct serve_model {
     struct serve_version v;
@@ -10,6 +11,7 @@ struct serve_model {
     const char *cpus, *memory, *gpus, *batch, *batch_delay,
         *device; /* as they were given; NULL: default */
     unsigned replicas;
+    struct autoscale autoscale; /* max 0: none */
     /* On YARN (yarn/serve_uploads.h); NULL: nothing. */
     const char *library; /* where its tasks find it, if not at v.library */
     json_t *files;       /* of its tasks */

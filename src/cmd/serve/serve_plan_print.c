@@ -37,14 +37,14 @@ static json_t *plan_print_model(const struct serve_plan_view *v, const struct se
 {
     const json_t *planned = deployment_model(v->plan, m->v.m.name);
 
-    return json_pack("{s:s, s:I, s:o, s:s, s:I, s:s, s:i, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-                     "model", m->v.m.name, "version", (json_int_t)m->v.m.version, "follows",
-                     json_text(m->alias), "format", m->v.m.format, "bytes",
-                     (json_int_t)m->v.m.bytes, "path", m->v.path, "replicas", (int)m->replicas,
-                     "groups", json_object_get(planned, "groups"), "cpus", json_text(m->cpus),
-                     "memory", json_text(m->memory), "gpus", json_text(m->gpus), "batch",
-                     json_text(m->batch), "batch_delay", json_text(m->batch_delay), "device",
-                     json_text(m->device), "library", serve_version_library_json(&m->v));
+    return json_pack(
+        "{s:s, s:I, s:o, s:s, s:I, s:s, s:i, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:O?}",
+        "model", m->v.m.name, "version", (json_int_t)m->v.m.version, "follows", json_text(m->alias),
+        "format", m->v.m.format, "bytes", (json_int_t)m->v.m.bytes, "path", m->v.path, "replicas",
+        (int)m->replicas, "groups", json_object_get(planned, "groups"), "cpus", json_text(m->cpus),
+        "memory", json_text(m->memory), "gpus", json_text(m->gpus), "batch", json_text(m->batch),
+        "batch_delay", json_text(m->batch_delay), "device", json_text(m->device), "library",
+        serve_version_library_json(&m->v), "autoscale", json_object_get(planned, "autoscale"));
 }
 
 static int plan_print_make(const struct serve_plan_view *v, json_t **ret, struct err *err)

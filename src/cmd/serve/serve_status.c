@@ -1,10 +1,12 @@
 /* serve_status.c - `ydl serve status`: a deployment and its replicas. */
 #include "cli/doc.h"
+#include "cmd/serve/scale/serve_autoscale.h"
 #include "cmd/serve/serve_call.h"
 #include "cmd/serve/serve_direct.h"
 #include "cmd/serve/serve_request.h"
 #include "cmd/serve/serve_watch.h"
 #include "serve/deployment/deployment_fetch.h"
+#include "serve/deployment/deployment_plan.h"
 #include "serve/deployment/deployment_update.h"
 #include "terminal/format.h"
 
@@ -65,10 +67,16 @@ static int print_model(const json_t *model, const json_t *report, struct err *er
     const json_t *last = json_object_get(model, "last");
     const char *follow = format_text(model, "follow"), *result = format_text(last, "result");
     AUTO_FREE char *update = NULL;
+    AUTO_FREE char *scaling = serve_autoscale_text(
+        model, deployment_model(report, format_text(model, "name")), loop_wall());
 
     printf("%s: version %lld", format_text(model, "name"),
            (long long)json_int_or(model, "serve", 0));
     printf(*follow ? ", follows the alias %s\n" : "%s\n", follow);
+    if (!scaling)
+        return err_oom(err);
+    if (*scaling)
+        printf("  autoscale %s\n", scaling);
     if (deployment_update_phase(model) != UPDATE_NONE) {
         update = serve_watch_text(model, report);
         if (!update)
@@ -115,13 +123,14 @@ static json_t *models_json(const json_t *plan)
     json_array_foreach(models, i, m)
     {
         if (json_array_append_new(
-                list, json_pack("{s:O, s:O, s:O?, s:O?, s:O, s:O?, s:O?}", "model",
-                                json_object_get(m, "name"), "version", json_object_get(m, "serve"),
-                                "previous", json_object_get(m, "previous"), "follows",
-                                json_object_get(m, "follow"), "replicas",
-                                json_object_get(m, "replicas"), "update",
-                                json_object_get(m, "update"), "last", json_object_get(m, "last"))) <
-            0)
+                list,
+                json_pack("{s:O, s:O, s:O?, s:O?, s:O, s:O?, s:O?, s:O?, s:O?}", "model",
+                          json_object_get(m, "name"), "version", json_object_get(m, "serve"),
+                          "previous", json_object_get(m, "previous"), "follows",
+                          json_object_get(m, "follow"), "replicas", json_object_get(m, "replicas"),
+                          "update", json_object_get(m, "update"), "last",
+                          json_object_get(m, "last"), "autoscale", json_object_get(m, "autoscale"),
+                          "scaled", json_object_get(m, "scaled"))) < 0)
             return NULL;
     }
     return take(list);

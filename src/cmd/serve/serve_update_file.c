@@ -164,21 +164,42 @@ static int update_version(struct file_update *u, size_t i, struct err *err)
     return r != 0 ? r : note(u, c.model, "version", u->changes[i].version, err);
 }
 
-static int update_replicas(struct file_update *u, size_t i, struct err *err)
+/* The rule of the file, or null; the number counts where there is none. */
+static int replicas_request(const struct serve_want_model *w, const json_t *model, json_t **ret,
+                            struct err *err)
 {
-    const json_t *model = planned(u, i);
-    unsigned replicas = u->want.models[i].replicas;
-    AUTO_JSON *q = NULL;
-    char id[SERVE_ID] = "";
+    AUTO_JSON *rule = w->autoscale.max ? autoscale_json(&w->autoscale) : json_null();
+    const json_t *now = json_object_get(model, "autoscale");
+    bool same = now ? json_equal(now, rule) : json_is_null(rule);
     int r;
 
-    if (json_int_or(model, "replicas", 0) == (int64_t)replicas)
+    if (same && (now || json_int_or(model, "replicas", 0) == (int64_t)w->replicas))
         return 0;
-    r = json_make(&q, err, "{s:s, s:O, s:i}", "do", "scale", "model",
-                  json_object_get(model, "name"), "replicas", (int)replicas);
-    if (r == 0)
-        r = serve_request(u->x, q, id, err);
-    return r < 0 ? r : note(u, format_text(model, "name"), "replicas", replicas, err);
+    r = json_make(ret, err, "{s:s, s:O}", "do", "scale", "model", json_object_get(model, "name"));
+    if (r < 0)
+        return r;
+    if ((!same && json_object_set(*ret, "autoscale", rule) < 0) ||
+        (!w->autoscale.max && json_object_set_new(*ret, "replicas", json_integer(w->replicas)) < 0))
+        return err_oom(err);
+    return 1;
+}
+
+static int update_replicas(struct file_update *u, size_t i, struct err *err)
+{
+    const struct serve_want_model *w = &u->want.models[i];
+    const json_t *model = planned(u, i);
+    AUTO_JSON *q = NULL;
+    char id[SERVE_ID] = "";
+    int r = replicas_request(w, model, &q, err);
+
+    if (r <= 0)
+        return r;
+    r = serve_request(u->x, q, id, err);
+    if (r < 0)
+        return r;
+    return w->autoscale.max
+               ? note(u, format_text(model, "name"), "autoscale up to", w->autoscale.max, err)
+               : note(u, format_text(model, "name"), "replicas", w->replicas, err);
 }
 
 static void take_settings(struct file_update *u)

@@ -5,6 +5,7 @@
 #include "cmd/serve/serve_want.h"
 #include "base/path.h"
 #include "cli/exit.h"
+#include "cmd/serve/scale/serve_autoscale.h"
 #include "launch/launch_options.h"
 
 #include <inttypes.h>
@@ -106,6 +107,7 @@ static int model_of_file(const struct serve_options *o, const struct serve_file_
     m->lib = either(o->lib, f->library);
     m->python = either(o->python, f->python);
     m->replicas = f->replicas;
+    m->autoscale = f->autoscale;
     return r;
 }
 
@@ -129,6 +131,23 @@ static int models_of_operands(const struct serve_options *o, char *const *models
     return 0;
 }
 
+/* The option is for all models; "off" for those of the file that say otherwise. */
+static int want_autoscale(const struct serve_options *o, struct serve_want *w, struct err *err)
+{
+    struct autoscale rule = { 0 };
+
+    if (o->autoscale && serve_autoscale_parse(o->autoscale, &rule, err) < 0)
+        return err->code = CLI_USAGE;
+    for (size_t i = 0; i < w->n; i++) {
+        struct serve_want_model *m = &w->models[i];
+
+        if (o->autoscale)
+            m->autoscale = rule;
+        m->replicas = serve_autoscale_within(&m->autoscale, m->replicas);
+    }
+    return 0;
+}
+
 static int want_models(const struct serve_options *o, char *const *models, struct serve_want *w,
                        struct err *err)
 {
@@ -148,7 +167,7 @@ static int want_models(const struct serve_options *o, char *const *models, struc
         r = model_of_file(o, &w->file.models[i], w) < 0 ? err_oom(err) : 0;
     for (size_t i = 0; replicas > 0 && i < w->n; i++)
         w->models[i].replicas = (unsigned)replicas;
-    return r;
+    return r != 0 ? r : want_autoscale(o, w, err);
 }
 
 /* Names without a slash are looked for elsewhere: programs in PATH. */
@@ -202,6 +221,7 @@ static int want_gateway(struct serve_want *w, struct err *err)
     } only[] = { { "an address to listen on", w->host || w->port },
                  { "TLS", w->certificate || w->private_key },
                  { "HAProxy", w->haproxy != NULL },
+                 { "scaling by the load", w->n > 0 && w->models[0].autoscale.max },
                  { "several models behind one address", w->n > 1 },
                  { "a deployment on YARN", w->on != OPTIONS_LOCAL } };
 

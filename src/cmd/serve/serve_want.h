@@ -9,7 +9,7 @@ struct serve_options {
     struct job_where where;
     const char *file, *registry, *name, *lib, *python, *gateway, *haproxy, *host, *port, *key_file,
         *certificate, *private_key;
-    const char *replicas, *cpus, *memory, *gpus, *batch, *batch_delay, *device;
+    const char *replicas, *autoscale, *cpus, *memory, *gpus, *batch, *batch_delay, *device;
     const char *queue, *label, *priority, *attempts; /* on YARN, as of any job */
     int64_t timeout;                                 /* 0: not said */
 };
@@ -17,7 +17,8 @@ struct serve_options {
 /* As the options of the job's tasks take them; NULL: default. */
 struct serve_want_model {
     const char *model, *cpus, *memory, *gpus, *batch, *batch_delay, *device, *lib, *python;
-    unsigned replicas;
+    unsigned replicas;          /* to begin with */
+    struct autoscale autoscale; /* max 0: none */
 };
 
 struct serve_want {

@@ -13,6 +13,7 @@
 
 #define LOOK_MS 250
 #define STATUS_TURNS 4 /* looks between two reports */
+#define LOAD_TURNS 2   /* looks between two looks at the load */
 #define FOLLOW_TURNS 8 /* looks between two looks at aliases */
 #define OK "{\"ok\":true"
 
@@ -180,7 +181,8 @@ static int report(struct controller *x, json_t **ret, struct err *err)
         x->turns % STATUS_TURNS == 0 || x->revision != json_int_or(x->plan, "revision", 0);
     int r;
 
-    if (!publish && !deployment_is_updating(x->plan))
+    if (!publish && !deployment_is_updating(x->plan) &&
+        (x->turns % LOAD_TURNS != 0 || !controller_autoscales(x)))
         return 0;
     r = deployment_is_direct(x->plan)
             ? controller_direct_report(x, &direct, err)
@@ -213,6 +215,8 @@ static int look_at_gateway(struct controller *x, const struct strs *keys, struct
         r = report(x, &said, err);
     if (r == 0)
         r = controller_updates(x, said, keys, err);
+    if (r == 0)
+        r = controller_autoscale(x, said, err);
     return r < 0 ? r : sized;
 }
 

@@ -33,9 +33,8 @@ static int note_event(void *arg, const char *text)
     return 0;
 }
 
-/* The plan is this one from now on; `plan` is used up. What an update has left is taken out of the
- * registry only afterwards. */
-static int take_plan(struct controller *x, json_t *plan, struct err *err)
+/* What an update has left is taken out of the registry only afterwards. */
+int controller_take_plan(struct controller *x, json_t *plan, struct err *err)
 {
     int r = put_plan(x, plan, err);
 
@@ -66,7 +65,7 @@ int controller_begin(struct controller *x, struct err *err)
     if (kept)
         x->plan = plan;
     else
-        r = take_plan(x, plan, err);
+        r = controller_take_plan(x, plan, err);
     if (r == 0)
         r = registry_link_new(x->o->loop, NULL,
                               json_string_value(json_object_get(x->plan, "registry")), &x->registry,
@@ -114,7 +113,7 @@ static int take_request(struct controller *x, const char *key, struct err *err)
     if (r > 0)
         r = try_request(x, id, text, &plan, err);
     if (r > 0)
-        r = take_plan(x, plan, err);
+        r = controller_take_plan(x, plan, err);
     return r < 0 ? r : task_store_delete(&x->store, key, err);
 }
 
@@ -216,7 +215,7 @@ static int update_model(struct controller *x, size_t at, const json_t *report,
         json_decref(plan);
         return r;
     }
-    r = take_plan(x, plan, err);
+    r = controller_take_plan(x, plan, err);
     if (r == 0)
         say_update(x, model);
     return r;
@@ -317,7 +316,7 @@ static int follow_model(struct controller *x, const json_t *model, struct err *e
                                   json_object_get(version, "version")) < 0)
         r = err_oom(err);
     if (r == 0)
-        return take_plan(x, plan, err);
+        return controller_take_plan(x, plan, err);
     json_decref(plan);
     return r;
 }

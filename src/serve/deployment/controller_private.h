@@ -1,6 +1,7 @@
 /* controller_private.h - the insides of a controller, for controller*.c. One fiber; the gateway
  * runs in another one. */
 #pragma once
+#include "serve/deployment/autoscale.h"
 #include "serve/deployment/controller.h"
 #include "serve/deployment/deployment_plan.h"
 #include "serve/deployment/deployment_update.h"
@@ -32,6 +33,7 @@ struct controller {
         int64_t n;             /* -1: not yet */
     } told[CONTROLLER_GROUPS]; /* sizes that the job has taken */
     struct controller_starts starts[DEPLOYMENT_MODELS];
+    struct autoscale_memory loads[DEPLOYMENT_MODELS]; /* of models that are scaled by their load */
     json_t *fetching; /* rows of deployment_fetch.h; NULL: not looked yet */
     bool quiet;       /* the last look failed, which has been said */
     bool lost_alias;  /* the same of the last look at aliases */
@@ -44,6 +46,8 @@ void controller_note(const struct controller *x, const char *fmt, ...)
 /* ---- controller_plan.c: all that changes the plan ---- */
 /* The plan of the store, or the first one, which is put there. */
 int controller_begin(struct controller *x, struct err *err);
+/* The plan is this one from now on, in the store too; `plan` is used up. */
+int controller_take_plan(struct controller *x, json_t *plan, struct err *err);
 /* What was asked for. */
 int controller_requests(struct controller *x, struct err *err);
 /* Updates come to their next steps. `report`: what the gateway says; NULL: not known. */
@@ -58,6 +62,11 @@ int controller_direct_run(void *x, struct err *err); /* a fiber, in place of the
 int controller_direct_report(const struct controller *x, char **ret, struct err *err);
 /* May somebody still not know that this model's version is another one? */
 bool controller_direct_lingers(const struct controller *x, const json_t *model);
+
+/* ---- controller_autoscale.c: models whose replicas follow their load ---- */
+bool controller_autoscales(const struct controller *x); /* is there one? */
+/* `report`: what the gateway says; NULL: not known. */
+int controller_autoscale(struct controller *x, const json_t *report, struct err *err);
 
 /* ---- controller_fetch.c: replicas that fetch their models ---- */
 int controller_fetching(struct controller *x, struct err *err);

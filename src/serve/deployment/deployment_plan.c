@@ -308,8 +308,9 @@ static int add_canary(const json_t *model, json_t *into)
 
 static json_t *model_of(const json_t *model, const struct strs *keys)
 {
-    static const char *const ours[] = { "replicas", "groups", "previous", "follow",  "followed",
-                                        "update",   "next",   "last",     "settings" };
+    static const char *const ours[] = { "replicas", "groups",    "previous", "follow",
+                                        "followed", "update",    "next",     "last",
+                                        "settings", "autoscale", "scaled" };
     AUTO_JSON *v = json_copy((json_t *)model);
 
     for (size_t i = 0; v && i < COUNT_OF(ours); i++)

@@ -8,7 +8,8 @@
  *        "versions": [{"version": 1, "group": "a", "serial": 1, "path": "/models/…/1",
  *                      "format": "onnx", "library": "/…/libonnxruntime.so", "sha256": "…",
  *                      "manifest": "…"}],
- *        "update": {…}, "next": {…}, "last": {…}, "settings": {"cpus": "1"}}],
+ *        "update": {…}, "next": {…}, "last": {…}, "settings": {"cpus": "1"},
+ *        "autoscale": {…}, "scaled": {…}}],
  *      "answers": [{"id": "…", "error": "…"}], "gateway": {"host": "127.0.0.1"},
  *      "cache_limit": 53687091200}
  *

@@ -1,6 +1,7 @@
 /* deployment_request.c - requests as a table of what they do to a plan. One that is refused leaves
  * its reason there, and nothing else. See deployment_request.h. */
 #include "serve/deployment/deployment_request.h"
+#include "serve/deployment/autoscale.h"
 #include "serve/deployment/deployment_plan.h"
 #include "serve/deployment/deployment_update.h"
 
@@ -147,17 +148,60 @@ static int ask_return(json_t *plan, json_t *model, const json_t *q, int64_t now,
     return -EBUSY;
 }
 
+/* A rule that is there counts from now on; null ends autoscaling. */
+static int scale_rule(const json_t *plan, json_t *model, const json_t *q, struct err *err)
+{
+    json_t *rule = json_object_get(q, "autoscale");
+    struct autoscale a;
+    int r;
+
+    if (!rule)
+        return 0;
+    if (json_is_null(rule)) {
+        (void)json_object_del(model, "autoscale");
+        (void)json_object_del(model, "scaled");
+        return 0;
+    }
+    if (deployment_is_direct(plan))
+        return err_set(err, -EINVAL, "without a gateway nobody knows the load of '%s'",
+                       text_of(model, "name"));
+    r = autoscale_parse(rule, &a, err);
+    return r < 0 ? r : json_object_set(model, "autoscale", rule) < 0 ? err_oom(err) : 0;
+}
+
+/* Without a number: what there is, within the rule. */
+static int scale_number(const json_t *model, const json_t *q, int64_t *ret, struct err *err)
+{
+    struct autoscale a;
+    bool ruled = autoscale_of(model, &a);
+    int r;
+
+    *ret = json_int_or(model, "replicas", 0);
+    if (ruled && !json_object_get(q, "replicas"))
+        *ret = *ret < a.min ? a.min : *ret > a.max ? a.max : *ret;
+    if (!json_object_get(q, "replicas") && json_object_get(q, "autoscale"))
+        return 0;
+    r = check_number(q, "replicas", 0, DEPLOYMENT_REPLICAS, err);
+    *ret = json_int_or(q, "replicas", 0);
+    if (r < 0 || !ruled || *ret == 0 || (*ret >= a.min && *ret <= a.max))
+        return r;
+    err_set(err, -EINVAL, "'%s' is scaled by its load, from %u to %u replicas",
+            text_of(model, "name"), a.min, a.max);
+    err_hint(err, "change that with --autoscale MIN-MAX, or end it with --autoscale off");
+    return -EINVAL;
+}
+
 static int ask_scale(json_t *plan, json_t *model, const json_t *q, int64_t now, struct err *err)
 {
-    int r = check_number(q, "replicas", 0, DEPLOYMENT_REPLICAS, err);
+    int64_t n = 0;
+    int r = scale_rule(plan, model, q, err);
 
-    (void)plan;
     (void)now;
+    if (r == 0)
+        r = scale_number(model, q, &n, err);
     if (r < 0)
         return r;
-    return json_object_set_new(model, "replicas", json_integer(json_int_or(q, "replicas", 0))) < 0
-               ? err_oom(err)
-               : 0;
+    return json_object_set_new(model, "replicas", json_integer(n)) < 0 ? err_oom(err) : 0;
 }
 
 /* ---- all ---- */

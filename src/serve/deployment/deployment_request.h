@@ -8,11 +8,12 @@
  *      "library": …, "sha256": …}, "percent": 10, "errors": 1, "slower": 2, "requests": 200,
  *      "watch": 0, "warm": 120000, "by": "me", "replace": false, "follow": "champion" or null}
  *     {"do": "return", "model": "resnet", "by": "me"}
- *     {"do": "scale", "model": "resnet", "replicas": 3}
+ *     {"do": "scale", "model": "resnet", "replicas": 3, "autoscale": {…} or null}
  *
  * `percent` is the share of the new version while it is watched; `watch` (milliseconds; 0: none) is
  * how long that takes if too few requests come to judge it by; `warm` is the time for its replicas
- * to become ready. A `follow` that is there says which alias the model follows from now on. */
+ * to become ready. Of `replicas` and `autoscale` (autoscale.h; null: no longer) one may be missing.
+ * A `follow` that is there says which alias the model follows from now on. */
 #pragma once
 #include "base/json.h"
 

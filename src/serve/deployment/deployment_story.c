@@ -102,6 +102,17 @@ static int say_refused(const struct story *s, const json_t *last)
     return story_say(s, "version %lld is refused: %s", number(last, "to"), story_text(last, "why"));
 }
 
+/* By its load. What somebody asks for is in the events anyway, as the job's own. */
+static int say_scaled(const struct story *s, const json_t *before, const json_t *after)
+{
+    const json_t *scaled = json_object_get(after, "scaled");
+
+    if (!scaled || json_equal(scaled, json_object_get(before, "scaled")))
+        return 0;
+    return story_say(s, "scaled from %lld to %lld replicas: %s", number(before, "replicas"),
+                     number(after, "replicas"), story_text(scaled, "why"));
+}
+
 static bool is_same_update(const json_t *a, const json_t *b)
 {
     return json_equal(json_object_get(a, "began"), json_object_get(b, "began")) &&
@@ -114,8 +125,10 @@ static int story_of_model(const struct story *s, const json_t *before, const jso
     const json_t *last = json_object_get(after, "last");
     enum update_phase phase = deployment_update_phase(after);
     bool same = old && now && is_same_update(old, now);
-    int r = 0;
+    int r = say_scaled(s, before, after);
 
+    if (r != 0)
+        return r;
     if (old && !same)
         r = say_ended(s, last);
     else if (!old && last && !json_equal(last, json_object_get(before, "last")) &&

@@ -159,9 +159,32 @@ static void an_update_that_is_replaced(void **state)
     json_decref(t.plan);
 }
 
+static void a_number_of_replicas_is_told_with_its_reason(void **state)
+{
+    struct told t;
+    json_t *plan, *model;
+
+    (void)state;
+    told_begin(&t);
+    told_ask(&t, "{\"do\":\"scale\",\"replicas\":3}");
+    told_ask(&t, "{\"do\":\"scale\",\"autoscale\":{\"target\":4,\"min\":1,\"max\":3,"
+                 "\"cool_down\":60000}}");
+    assert_string_equal(t.said, "");
+    plan = json_deep_copy(t.plan);
+    model = deployment_model(plan, NULL);
+    assert_int_equal(json_object_set_new(model, "replicas", json_integer(1)), 0);
+    assert_int_equal(
+        json_object_set_new(model, "scaled", json_pack("{s:i, s:s}", "to", 1, "why", "too few")),
+        0);
+    told_take(&t, plan);
+    assert_string_equal(t.said, "m: scaled from 3 to 1 replicas: too few\n");
+    json_decref(t.plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_number_of_replicas_is_told_with_its_reason),
         cmocka_unit_test(a_canary_that_is_kept_and_a_rollback),
         cmocka_unit_test(a_version_that_is_given_up),
         cmocka_unit_test(an_update_that_is_replaced),

@@ -64,6 +64,7 @@ struct gateway {
     struct gateway_route *routes; /* one for each model of the spec, in its order */
     struct traffic *traffic;
     struct strs drained; /* addresses */
+    int64_t looked;      /* when `view` was filled; 0: never */
     bool busy, settled;
     struct cond unlocked, changed;
     struct admission *control;

@@ -32,6 +32,7 @@ int gateway_look(struct gateway *g, struct err *err)
 
         haproxy_servers_join(v.servers, v.n);
         g->view = v;
+        g->looked = loop_now(g->loop);
         v = before;
     }
     haproxy_table_done(&v.state);

@@ -1,6 +1,7 @@
 /* gateway_status.c - what `status` answers: for each version and replica its state, and what went
  * through it in the last minute. */
 #include "serve/gateway/gateway_private.h"
+#include "serve/gateway/haproxy_grpc.h"
 
 #include <string.h>
 
@@ -77,6 +78,18 @@ static int status_leaving(struct gateway *g, const struct gateway_version *v, co
     return 0;
 }
 
+/* Requests for which no replica has room yet. */
+static int64_t status_waiting(const struct gateway *g, const struct gateway_model *m,
+                              const struct gateway_version *v)
+{
+    char backend[HAPROXY_BACKEND];
+    int64_t n = haproxy_waiting(&g->view.stat, haproxy_backend(backend, m, v->number));
+
+    if (v->grpc)
+        n += haproxy_waiting(&g->view.stat, haproxy_grpc_backend(backend, m, v->number));
+    return n;
+}
+
 static int status_version(struct gateway *g, const struct gateway_model *m,
                           const struct gateway_version *v, json_t *list, struct err *err)
 {
@@ -86,8 +99,9 @@ static int status_version(struct gateway *g, const struct gateway_model *m,
     int r;
 
     (void)haproxy_backend(backend, m, v->number);
-    r = replicas ? json_make(&one, err, "{s:I,s:i}", "version", (json_int_t)v->number, "ready",
-                             (int)gateway_up(g, m->name, v->number))
+    r = replicas ? json_make(&one, err, "{s:I,s:i,s:I}", "version", (json_int_t)v->number, "ready",
+                             (int)gateway_up(g, m->name, v->number), "waiting",
+                             (json_int_t)status_waiting(g, m, v))
                  : err_oom(err);
     if (r == 0)
         r = status_traffic(g, backend, "", one, err);
@@ -138,9 +152,11 @@ int gateway_status_json(struct gateway *g, json_t **ret, struct err *err)
         r = status_model(g, i, models, err);
     if (r < 0)
         return r;
-    return json_make(
-        ret, err, "{s:b,s:s,s:i,s:b,s:b,s:{s:i,s:i,s:i,s:i},s:O}", "ok", 1, "host", g->spec->host,
-        "port", g->port, "tls", g->spec->certificate != NULL, "settled", (int)g->settled, "haproxy",
-        "pid", g->now.haproxy ? (int)haproxy_pid(g->now.haproxy) : 0, "restarts", (int)g->restarts,
-        "reloads", (int)g->reloads, "leaving", (int)g->n_leaving, "models", models);
+    return json_make(ret, err, "{s:b,s:s,s:i,s:b,s:b,s:I,s:{s:i,s:i,s:i,s:i},s:O}", "ok", 1, "host",
+                     g->spec->host, "port", g->port, "tls", g->spec->certificate != NULL, "settled",
+                     (int)g->settled, "age_ms",
+                     (json_int_t)(g->looked ? loop_now(g->loop) - g->looked : -1), "haproxy", "pid",
+                     g->now.haproxy ? (int)haproxy_pid(g->now.haproxy) : 0, "restarts",
+                     (int)g->restarts, "reloads", (int)g->reloads, "leaving", (int)g->n_leaving,
+                     "models", models);
 }

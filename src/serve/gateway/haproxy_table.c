@@ -170,3 +170,12 @@ void haproxy_servers_join(struct haproxy_server *v, size_t n)
         }
     }
 }
+
+int64_t haproxy_waiting(const struct haproxy_table *stat, const char *backend)
+{
+    for (size_t i = 0; i < stat->rows; i++)
+        if (str_eq(haproxy_cell(stat, i, "svname"), "BACKEND") &&
+            str_eq(haproxy_cell(stat, i, "pxname"), backend))
+            return haproxy_number(stat, i, "qcur");
+    return 0;
+}

@@ -44,6 +44,8 @@ int haproxy_servers(const struct haproxy_table *state, const struct haproxy_tabl
 /* A replica with two servers, one of them for gRPC, is up where both are, and does what both do:
  * the first one says so from here on (haproxy_grpc.h). */
 void haproxy_servers_join(struct haproxy_server *v, size_t n);
+/* Requests of a backend that wait for any of its servers; 0 for one that is not there. */
+int64_t haproxy_waiting(const struct haproxy_table *stat, const char *backend);
 
 static inline void auto_haproxy_table_(struct haproxy_table *t)
 {
