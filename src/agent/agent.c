@@ -5,6 +5,7 @@
 #include "agent/container_gpus.h"
 #include "agent/dirs.h"
 #include "agent/link/agent_report.h"
+#include "agent/link/fence.h"
 #include "agent/link/handshake.h"
 #include "agent/link/join.h"
 #include "agent/link/kv_relay.h"
@@ -17,6 +18,7 @@
 #include "agent/tasks/agent_tasks.h"
 #include "agent/tasks/cgroup.h"
 #include "agent/tasks/finish.h"
+#include "agent/tasks/freeze.h"
 #include "agent/tasks/limits.h"
 #include "agent/tasks/measure.h"
 #include "agent/tasks/prepare.h"
@@ -104,6 +106,7 @@ void agent_pong(struct agent *a, const Agent__Ping *ping)
     m.pong = &pong;
     m.body_case = AGENT__TO_MASTER__BODY_PONG;
     (void)report_send(a, &m);
+    fence_on_ping(a, ping);
     lookup_newer(a, ping->alone_ms);
     if (pong.rss > RESIDENT_MAX && !a->link.join.path)
         handshake_forget_code();
@@ -213,9 +216,9 @@ static int obey_all(struct agent *a, struct err *err)
         r = handshake_next(a, deadline < soon ? soon : deadline, &m, err);
         if (r == 0)
             return err_set(err, -ECONNRESET,
-                           a->lookup.superseded ? "another master has replaced it"
-                           : a->lookup.cut_off  ? "this node is cut off"
-                                                : "the master is gone");
+                           a->lookup.superseded                   ? "another master has replaced it"
+                           : a->lookup.cut_off || a->fence.frozen ? "this node is cut off"
+                                                                  : "the master is gone");
         r = r > 0 ? obey(a, m, err) : r;
     }
     if (r == -ETIMEDOUT)
@@ -257,6 +260,8 @@ static int64_t grace_of(const struct agent *a)
 {
     if (a->life.signal && a->platform->signal_grace)
         return a->platform->signal_grace;
+    if (a->link.refused) /* their replacements may run */
+        return 0;
     return a->leave.told ? a->leave.grace : LOST_GRACE;
 }
 
@@ -306,6 +311,7 @@ static void agent_done(struct agent *a)
     gpus_done(a);
     agent_tasks_done(a);
     reap_done(a);
+    freeze_done(a);
     report_free(a);
     free(a->link.relay);
     spawner_free(a->spawner);

@@ -7,6 +7,7 @@
 #include "agent/agent_leave.h"
 #include "agent/agent_private.h"
 #include "agent/link/agent_report.h"
+#include "agent/link/fence.h"
 #include "agent/link/handshake.h"
 #include "agent/link/kv_relay.h"
 #include "agent/output/logrotate.h"
@@ -97,6 +98,7 @@ void leave_tasks(struct agent *a, int64_t grace)
     int64_t deadline = loop_in(a->loop, (grace > 0 ? grace : 0) + END_MS);
 
     a->leave.begun = true;
+    fence_end(a);
     stop_all(a, grace);
     measure_end(a);
     logrotate_end(a);

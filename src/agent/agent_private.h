@@ -6,12 +6,14 @@
 #include "agent/agent_leave.h"
 #include "agent/container_gpus.h"
 #include "agent/dirs.h"
+#include "agent/link/fence.h"
 #include "agent/link/handshake.h"
 #include "agent/link/master_lookup.h"
 #include "agent/output/logrotate.h"
 #include "agent/platform/agent_platform.h"
 #include "agent/tasks/agent_tasks.h"
 #include "agent/tasks/conda_activate.h"
+#include "agent/tasks/freeze.h"
 #include "agent/tasks/limits.h"
 #include "agent/tasks/measure.h"
 #include "agent/tasks/ports.h"
@@ -55,6 +57,7 @@ struct agent {
 
     struct agent_link link;
     struct agent_lookup lookup;
+    struct agent_fence fence;
 
     struct agent_tasks tasks;
     struct files *files; /* task_files.c; NULL: no archive was unpacked */
@@ -62,6 +65,7 @@ struct agent {
     struct agent_spec spec;
     struct agent_reap reap;
     struct agent_stop stop;
+    struct agent_freeze freeze;
     struct agent_limits limits;
     struct agent_measure measure;
 

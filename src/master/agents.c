@@ -10,9 +10,8 @@
 #include <string.h>
 
 #define HELLO_MS 10000
-#define LOOK_MS 500     /* so often somebody looks who is silent … */
-#define PING_LOOKS 4    /* … and each time so many have passed, all are asked for a word */
-#define SILENCE_MS 9000 /* an agent that says nothing for so long is lost: in ≤ 10 s */
+#define LOOK_MS 500  /* so often somebody looks who is silent … */
+#define PING_LOOKS 4 /* … and each time so many have passed, all are asked for a word */
 #define START_MS (15 * 60 * 1000) /* … and one of a container that has never said anything */
 #define RETURN_MS 60000 /* … and one that has to find out first that there is a new master */
 #define LATE_MS 3000    /* so late ourselves: the machine stood still, not the agents */
@@ -208,6 +207,7 @@ static void agents_ping(struct agent_conn *a)
     body.seq = ++a->ping;
     body.now = master_now(a->master);
     body.alone_ms = platform_silence(a->master->platform);
+    body.answered = a->answered;
     msg.body_case = AGENT__TO_AGENT__BODY_PING;
     msg.ping = &body;
     outbox_send(a, &msg);
@@ -231,7 +231,7 @@ static int64_t agents_patience(const struct agent_conn *a)
     if (a->adopted)
         return RETURN_MS;
     if (a->node[0])
-        return SILENCE_MS;
+        return AGENTS_SILENCE_MS;
     return a->master->platform->ops->apart ? START_MS : RETURN_MS;
 }
 

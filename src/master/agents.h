@@ -9,6 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* An agent that says nothing for so long is lost. It is told so in its Welcome: on a node that is
+ * cut off it stops its tasks before this time is over, so that they never run beside their
+ * replacements (src/agent/link/fence_clock.h has the arithmetic). */
+#define AGENTS_SILENCE_MS 9000
+
 struct agent_conn;
 struct channel;
 struct engine;
@@ -32,6 +37,7 @@ struct agent_conn { /* an agent, from its grant to its loss */
     char ip[64]; /* where its connection comes from; empty before the first, and on a Unix socket */
     int64_t heard; /* loop time of its last message */
     uint64_t ping;
+    uint64_t answered; /* the newest of its pongs over this connection; 0: none */
     struct numbers prepare, start, stop, drop;
     int64_t stop_grace;  /* of everything in `stop` */
     uint64_t credit_due; /* bytes of output that were delivered and may come again */

@@ -145,6 +145,7 @@ static void agents_serve_one(struct agent_conn *a, struct channel *c)
     *x = (struct agent_reader){ .agent = a, .channel = channel_ref(c) };
     a->readers++;
     a->spec_sent = 0;
+    a->answered = 0;
     outbox_start_forget(a); /* what it has not got is asked of it anew, or not any more */
     r = outbox_welcome(a, &err);
     if (r < 0) {

@@ -289,9 +289,8 @@ static int inbox_on_note(struct agent_conn *a, const Agent__ToMaster *msg, struc
 
 static int on_pong(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
 {
-    (void)a;
-    (void)msg;
     (void)err;
+    a->answered = msg->pong->seq;
     return 0;
 }
 

@@ -69,6 +69,7 @@ static int send_welcome(struct agent_conn *a, const struct results *results, str
     facts.log_keep = m->spec.log_keep;
     facts.lines = LAST_LINES;
     body.heartbeat_ms = HEARTBEAT_MS;
+    body.silence_ms = AGENTS_SILENCE_MS;
     body.job = &facts;
     msg.body_case = AGENT__TO_AGENT__BODY_WELCOME;
     msg.welcome = &body;

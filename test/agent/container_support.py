@@ -46,11 +46,13 @@ def credentials(secrets: dict, tokens: dict | None = None) -> bytes:
 
 class ContainerBench(Bench):
     """`depth` makes the path of the work directory as long as YARN's are. An agent leaves a master that
-    has been silent for four heartbeats, or half a lease: a test that stands still for a while is none."""
+    has been silent for four heartbeats, or half a lease: a test that stands still for a while is none.
+    `link`: what the agent reaches its masters through (link_support.py)."""
 
     def __init__(self, lease: int = 20000, depth: int = 100, conf: str = "<configuration/>",
                  base: str | None = None, user: str | None = None, heartbeat: int = 2000,
-                 tokens: dict | None = None, prepare=None, cut: int = 0, acks: bool = False, **facts):
+                 tokens: dict | None = None, prepare=None, cut: int = 0, acks: bool = False, silence: int = 0,
+                 link=None, **facts):
         # pylint: disable=super-init-not-called
         self.top = Path(tempfile.mkdtemp(prefix="ydlc-", dir="/tmp"))
         self.run = self.top / ("x" * depth) / CONTAINER
@@ -64,6 +66,7 @@ class ContainerBench(Bench):
             self.boot["user"] = user
         self.tokens = {"HDFS_DELEGATION_TOKEN": "ha-hdfs:none"} if tokens is None else tokens
         self.heartbeat, self.lease, self.cut, self.acks = heartbeat, lease, cut, acks
+        self.silence, self.link = silence, link
         self.facts = {"job": JOB, "env": [f"YDL_TEST_MARK={self.mark}"],
                       "staging": f"{self.base}/jobs/{JOB}"} | facts
         self.lock = threading.Lock()
@@ -79,7 +82,8 @@ class ContainerBench(Bench):
         """Another master. Agents of an earlier one find it if they look."""
         env = os.environ | ({"DRIVER_REFUSES": refuses} if refuses else {})
         welcome = {"heartbeat_ms": self.heartbeat, "lease_ms": self.lease, "job": self.facts,
-                   "cut_ms": self.cut, "attempt": len(self.drivers) + 1, "acks_saved": self.acks}
+                   "cut_ms": self.cut, "attempt": len(self.drivers) + 1, "acks_saved": self.acks,
+                   "silence_ms": self.silence}
         self.events, self.seen, self.kv = queue.Queue(), [], Store(self)
         self.driver = subprocess.Popen(
             [UNIT / "agent_driver", "tls", KEY, json.dumps(welcome)],
@@ -88,6 +92,8 @@ class ContainerBench(Bench):
         threading.Thread(target=self._follow, args=(self.driver, self.events, self.kv),
                          daemon=True).start()
         port = self.take(lambda e: "listening" in e)["listening"]
+        if self.link:
+            self.link.to, port = port, self.link.port
         self.address = f"tcp:127.0.0.1:{port}"
 
     def _follow(self, driver, events, kv):

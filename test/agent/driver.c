@@ -27,6 +27,7 @@ struct driver {
     bool tls;
     json_t *welcome;
     int64_t heartbeat;
+    uint64_t answered[AGENTS]; /* the newest Pong of each */
     struct channel *agents[AGENTS];
 };
 
@@ -102,8 +103,11 @@ static void on_agent(void *user, struct sock *s)
         if (from->body_case == AGENT__TO_MASTER__BODY_HELLO) {
             number = from->hello->agent % AGENTS;
             d->agents[number] = c;
+            d->answered[number] = 0;
             greet(d, c);
         }
+        if (from->body_case == AGENT__TO_MASTER__BODY_PONG && number < AGENTS)
+            d->answered[number] = from->pong->seq;
         if (from->body_case != AGENT__TO_MASTER__BODY_PONG || getenv("DRIVER_PONGS"))
             say(json_pack("{s:i, s:o}", "agent", (int)number, "from", driver_to_json(m)));
         protobuf_c_message_free_unpacked(m, NULL);
@@ -126,9 +130,11 @@ static void run_pings(void *arg)
         ping.seq = ++seq;
         m.ping = &ping;
         m.body_case = AGENT__TO_AGENT__BODY_PING;
-        for (size_t i = 0; i < AGENTS; i++)
+        for (size_t i = 0; i < AGENTS; i++) {
+            ping.answered = d->answered[i];
             if (d->agents[i])
                 (void)channel_send(d->agents[i], &m.base, NULL);
+        }
     }
 }
 

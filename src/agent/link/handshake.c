@@ -10,6 +10,7 @@
 #include "agent/agent_private.h"
 #include "agent/dirs.h"
 #include "agent/link/agent_report.h"
+#include "agent/link/fence.h"
 #include "agent/link/kv_relay.h"
 #include "agent/link/resync.h"
 #include "agent/output/output_follow.h"
@@ -189,7 +190,7 @@ static int take_welcome(struct agent *a, Agent__ToAgent *m, struct err *err)
 
     if (m->body_case != AGENT__TO_AGENT__BODY_WELCOME || !m->welcome->job) {
         if (m->body_case == AGENT__TO_AGENT__BODY_REFUSED) {
-            a->link.hopeless = true;
+            a->link.hopeless = a->link.refused = true;
             r = err_set(err, -EACCES, "the master refuses us: %.200s", m->refused->text);
         } else {
             r = err_set(err, -EPROTO, "the master's first message is not a Welcome");
@@ -220,6 +221,8 @@ static int take_welcome(struct agent *a, Agent__ToAgent *m, struct err *err)
         r = ports_init(&a->ports, a->facts->port_low, a->facts->port_high, err);
     if (r == 0)
         r = dirs_set_up(a, err);
+    if (r == 0)
+        r = fence_on_welcome(a, m->welcome, err);
     a->link.hopeless = r < 0; /* another try would fail in the same way */
     return r;
 }

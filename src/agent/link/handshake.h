@@ -15,7 +15,8 @@ struct agent_link {
     Agent__ToAgent *welcome;  /* the last one; NULL: none yet */
     int64_t lease, heartbeat; /* ms, as in the welcome; lease 0: a lost master does not come back */
     int64_t last_ping;        /* loop's clock */
-    bool hopeless;            /* the master refuses us: retrying is pointless */
+    bool hopeless;            /* retrying is pointless … */
+    bool refused;             /* … since the master has given us up */
     struct report *report;    /* agent_report.c */
     struct relay *relay;      /* kv_relay.c; NULL: no task has asked yet */
 };

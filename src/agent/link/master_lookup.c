@@ -178,26 +178,39 @@ static bool reach_one(struct agent *a, const struct hosts *hosts)
     return false;
 }
 
-/* If this node reaches the ResourceManager's machine, so do the NodeManager's heartbeats, and YARN
- * does not give the node up. */
-static bool reach_cluster(struct agent *a, const char *dir)
+static const char *lookup_dir(const struct agent *a)
+{
+    return a->facts && *a->facts->staging ? a->facts->staging : a->home.staging;
+}
+
+void lookup_machines(const struct agent *a, struct hosts *rms, struct hosts *nns)
 {
     static const char scheme[] = "hdfs://";
+    const char *dir = lookup_dir(a);
     AUTO_FREE char *authority = NULL;
     AUTO_REMOTE remote = { 0 };
-    AUTO_HOSTS rms = { 0 }, nns = { 0 };
     const struct conf *conf;
 
     if (!a->home.staging || remote_open(a, dir, CALL_MS, &remote, NULL) < 0)
-        return false;
+        return;
     conf = session_conf(remote.session);
-    if (conf_resourcemanagers(conf, RM_CLIENT, &rms, NULL) == 0 && reach_one(a, &rms))
-        return true;
+    (void)conf_resourcemanagers(conf, RM_CLIENT, rms, NULL);
     if (!str_starts(dir, scheme))
-        return false;
+        return;
     dir += strlen(scheme);
     authority = strndup(dir, strcspn(dir, "/"));
-    return authority && conf_namenodes(conf, authority, &nns, NULL) == 0 && reach_one(a, &nns);
+    if (authority)
+        (void)conf_namenodes(conf, authority, nns, NULL);
+}
+
+/* If this node reaches the ResourceManager's machine, so do the NodeManager's heartbeats, and YARN
+ * does not give the node up. */
+static bool reach_cluster(struct agent *a)
+{
+    AUTO_HOSTS rms = { 0 }, nns = { 0 };
+
+    lookup_machines(a, &rms, &nns);
+    return reach_one(a, &rms) || reach_one(a, &nns);
 }
 
 /* A call to HDFS retries by itself for long, so it runs in a fiber that is given up at the
@@ -212,9 +225,7 @@ void lookup_master(struct agent *a, int64_t end, struct lookup_found *ret)
     int r = 0;
 
     *ret = (struct lookup_found){ 0 };
-    l.dir = a->facts && *a->facts->staging ? a->facts->staging : NULL;
-    if (!l.dir)
-        l.dir = a->home.staging;
+    l.dir = lookup_dir(a);
     if (!l.dir || fiber_start(a->loop, run_look, &l, &f, NULL) < 0)
         return;
     while (!l.done && r == 0)
@@ -226,7 +237,7 @@ void lookup_master(struct agent *a, int64_t end, struct lookup_found *ret)
             (void)cond_wait(a->loop, &l.changed, LOOP_NEVER);
         fiber_shield(a->loop, false);
     }
-    if (ret->reached || (lookup_is_late(a) && reach_cluster(a, l.dir)))
+    if (ret->reached || (lookup_is_late(a) && reach_cluster(a)))
         a->lookup.known = loop_now(a->loop);
 }
 

@@ -1,6 +1,7 @@
 /* master_lookup.h - what the job's directory in HDFS says of its master. Fibers only. */
 #pragma once
 #include "base/auto.h"
+#include "hadoop/conf/conf_services.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -34,6 +35,10 @@ void lookup_done(struct lookup_found *f); /* zero is a valid start */
 bool lookup_is_late(const struct agent *a);
 /* How much of `ms` there is for one try at a master. */
 int64_t lookup_try_ms(const struct agent *a, int64_t ms);
+
+/* The machines of the ResourceManagers and of the NameNodes, as configured; empty where they are
+ * not. Both need hosts_done(). */
+void lookup_machines(const struct agent *a, struct hosts *rms, struct hosts *nns);
 
 /* Our master has not reached the ResourceManager for `alone` ms: checks from time to time whether
  * there is a newer one, or our node is cut off, and closes the connection then. Returns at once. */

@@ -18,6 +18,8 @@
 #define DIAL_MS 30000    /* for one try, when there is no other */
 #define ARRIVE_MS 10000  /* for the first of many: all agents of a job may connect at once */
 #define TRY_MS 5000      /* for one of many */
+#define QUICK_MS 1000    /* for the master that was there before a short cut, … */
+#define QUICKLY_MS 8000  /* … which has given us up after that */
 #define FIRST_MS 60000   /* for a new container to find the master */
 #define SOON_MS 300      /* about the time before the first try */
 #define ROUND_MS 2000    /* between two rounds, from half to one and a half of it */
@@ -47,14 +49,25 @@ static int try_at(struct agent *a, const char *address, int64_t end, struct err 
     return r;
 }
 
+/* After a short cut the master that was there gives us up soon, and no newer one can be there yet:
+ * it is tried often, and nothing is looked up. */
+static bool is_short_cut(const struct agent *a)
+{
+    return a->fence.frozen && loop_now(a->loop) < a->fence.frozen_at + QUICKLY_MS &&
+           !lookup_is_late(a);
+}
+
 /* Tries the address of the newest master, then the last known one. If neither answers and the job's
  * directory is gone, the job has ended without us: a NodeManager that lost track of our container
  * does not end it. */
 static int try_both(struct agent *a, const char *known, int64_t end, struct err *err)
 {
     AUTO_LOOKUP found = { 0 };
+    int64_t soon = loop_in(a->loop, QUICK_MS);
     int r = -ENOENT;
 
+    if (is_short_cut(a))
+        return try_at(a, known, soon < end ? soon : end, err);
     lookup_master(a, end, &found);
     if (found.address && !str_eq(found.address, known))
         r = try_at(a, found.address, end, err);
@@ -85,6 +98,8 @@ static int rounds(struct agent *a, int64_t end, struct err *err)
         int64_t left = end - loop_now(a->loop);
         int64_t pause = about(n == 0 ? SOON_MS : n < ROUNDS_EAGER ? ROUND_MS : ROUND_LAST);
 
+        if (is_short_cut(a))
+            pause = about(SOON_MS);
         if (a->lookup.cut_ms > 0 && pause > a->lookup.cut_ms / 8)
             pause = a->lookup.cut_ms / 8;
         if (fiber_sleep(a->loop, pause < left ? pause : left) < 0)
@@ -138,7 +153,8 @@ int reconnect_again(struct agent *a, struct err *err)
     int r;
 
     handshake_part(a);
-    log_warn(LOG_AGENT, "the master is lost (%s): tasks go on for %lld s", err->text,
+    log_warn(LOG_AGENT, "the master is lost (%s): tasks %s for %lld s", err->text,
+             a->fence.frozen ? "stand still" : "go on",
              (long long)(end > loop_now(a->loop) ? end - loop_now(a->loop) : 0) / 1000);
     r = rounds(a, end, err);
     if (r == 0)

@@ -134,12 +134,16 @@ static void probe_run(void *arg)
     struct agent_task *t = p->task;
     struct loop *l = t->agent->loop;
     int64_t deadline = p->timeout > 0 ? loop_in(l, p->timeout) : LOOP_NEVER, pause = FIRST_MS;
+    int64_t stood = t->agent->fence.stood;
 
     while (!fiber_cancelled(l)) {
         bool ready = kinds[p->kind].check(p);
 
-        if (fiber_cancelled(l))
+        if (fence_wait(t->agent) < 0 || fiber_cancelled(l))
             break;
+        if (p->timeout > 0) /* time in which it stood still does not count */
+            deadline += t->agent->fence.stood - stood;
+        stood = t->agent->fence.stood;
         if (ready || loop_now(l) >= deadline) {
             t->readiness.probe = NULL;
             if (ready)

@@ -7,6 +7,7 @@
 #include "agent/agent_private.h"
 #include "agent/environ.h"
 #include "agent/link/agent_report.h"
+#include "agent/link/fence.h"
 #include "agent/link/handshake.h"
 #include "agent/link/resync.h"
 #include "agent/output/logrotate.h"
@@ -421,6 +422,7 @@ static void start_fiber(void *arg)
         if (t->phase != PHASE_STARTING)
             continue;          /* named twice */
         reset(t, m->tasks[i]); /* reports from now on are about this attempt */
+        (void)fence_wait(a);
         if (a->leave.begun)
             t->phase = PHASE_IDLE;
         else if (no_spec)

@@ -106,12 +106,16 @@ static void stop_ask(struct agent *a, int64_t grace, int64_t deadline)
     plan_kill(a);
 }
 
-/* Marks first and signals once: a thousand tasks need one look at /proc, not a thousand. */
+/* Marks first and signals once: a thousand tasks need one look at /proc, not a thousand.
+ * What stands still because the node is cut off is killed without going on: its replacement may run
+ * already. */
 void stop_tasks(struct agent *a, struct agent_task **tasks, size_t n, int64_t grace,
                 int64_t deadline)
 {
     bool any = false;
 
+    if (a->fence.frozen)
+        grace = 0;
     for (size_t i = 0; i < n; i++) {
         struct agent_task *t = tasks[i];
 
