@@ -201,12 +201,13 @@ static int submit_write_job(struct submission *x, struct err *err)
     AUTO_JSON *job = NULL;
     AUTO_FREE char *text = NULL;
     AUTO_FREE char *out = yarn_home(o->base, YARN_HOME_OUT, x->ret->id, NULL);
-    int r = json_make(&job, err, "{s:i, s:s, s:o, s:o, s:I, s:o, s:b, s:o, s:{s:I, s:I}}",
+    int r = json_make(&job, err, "{s:i, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:{s:I, s:I}}",
                       PROTOCOL_KEY, protocol_number(PROTOCOL_JOB), "id", x->ret->id, "name",
-                      json_text(o->spec->name), "user", json_text(session_user(o->session)),
-                      "created", (json_int_t)o->began, "out", json_text(out), "attached",
-                      o->attached, "command", json_texts(o->command, SIZE_MAX), "phases", "command",
-                      (json_int_t)o->began, "staged", (json_int_t)loop_wall());
+                      json_text(o->spec->name), "framework", json_text(o->spec->framework), "user",
+                      json_text(session_user(o->session)), "created", (json_int_t)o->began, "out",
+                      json_text(out), "attached", o->attached, "command",
+                      json_texts(o->command, SIZE_MAX), "phases", "command", (json_int_t)o->began,
+                      "staged", (json_int_t)loop_wall());
 
     if (r == 0)
         r = submit_add_facts(x, job, err);
