@@ -28,11 +28,12 @@ rich_cluster, secure_cluster, own_cluster = _YARN.rich_cluster, _YARN.secure_clu
 
 
 class OnYarn(_YARN.Jobs):
-    """A person's shell with a registry on HDFS and a cluster to deploy to. Applications are alice's."""
+    """A person's shell with a registry on HDFS and a cluster to deploy to. Applications are `user`'s, ours if
+    nobody is named."""
 
-    def __init__(self, cluster, tmp: Path, models: Path):  # pylint: disable=redefined-outer-name
+    def __init__(self, cluster, tmp: Path, models: Path, user=None):  # pylint: disable=redefined-outer-name
         super().__init__(cluster, tmp)
-        self.models, self.user = models, _YARN.specs.me()
+        self.models, self.user = models, user or _YARN.specs.me()
         self.top = f"/tmp/serving-{uuid.uuid4().hex[:12]}"
         self.registry = f"hdfs://{self.top}/registry"
         cluster.fs("-mkdir", "-p", self.top)
@@ -43,7 +44,7 @@ class OnYarn(_YARN.Jobs):
         (self.work / "one.json").write_text(json.dumps({"instances": [[0.5] * 784]}))
 
     def env(self, user=None):
-        env = super().env(user)
+        env = super().env(user or (self.user if self.user != _YARN.specs.me() else None))
         return env | {"PATH": f"{environment.directory() / 'bin'}:{env['PATH']}",
                       "XDG_CACHE_HOME": str(self.home / "cache"),
                       "XDG_DATA_HOME": str(self.home / "data")}
@@ -82,6 +83,7 @@ class OnYarn(_YARN.Jobs):
         return sorted(self.processes(text))
 
     def close(self):
+        self.cluster.heal()
         running = self.stop_all()
         left = self.leftovers()
         self.cluster.fs("-rm", "-r", "-f", "-skipTrash", self.top)
@@ -115,6 +117,21 @@ def serving(tmp_path, models, cluster):  # pylint: disable=redefined-outer-name
     one = OnYarn(cluster, tmp_path, models)
     one.push("mlp")
     yield one
+    one.cluster.heal()
     for job in json.loads(one.run("serve", "list", "--json", check=0).stdout)["deployments"]:
         one.run("serve", "stop", job["name"], check=0)
     one.close()
+
+
+@pytest.fixture
+def on(tmp_path, models):  # pylint: disable=redefined-outer-name
+    """`on(a_cluster, user)`: a person's shell there, with `mlp` in a registry."""
+    made = []
+
+    def give(cluster, user=None):
+        made.append(OnYarn(cluster, tmp_path, models, user))
+        made[-1].push("mlp")
+        return made[-1]
+    yield give
+    for one in made:
+        one.close()

@@ -1,6 +1,7 @@
 """What a person who serves a model on YARN sees."""
 
 import json
+import uuid
 from pathlib import Path
 
 from serving_load import ask
@@ -51,3 +52,34 @@ def test_a_model_of_this_machine_is_copied_to_the_cluster_and_taken_away(served)
     assert not served.cluster.hdfs_names(f"{base}/{copies[0]}/own/versions")
     done = served.run("serve", "deploy", "own@champion", "--on", "yarn", "--registry", here)
     assert done.returncode == 1 and "no alias 'champion'" in done.stderr, done
+
+
+def test_a_file_says_all_of_it_and_keys_stay_secret(served):
+    key = uuid.uuid4().hex
+    (served.work / "keys").write_text(f"{key}\n")
+    (served.work / "keys").chmod(0o600)
+    (served.work / "shop.yaml").write_text(json.dumps({
+        "kind": "serve", "name": "shop", "platform": "yarn", "queue": "default",
+        "models": [{"model": "mlp:1", "cpus": 1, "memory": "256m"}],
+        "gateway": {"key-file": "keys"}, "update": {"canary": "10%"}}))
+    plan = json.loads(served.run("serve", "plan", "-f", "shop.yaml", "--json", check=0).stdout)
+    assert (plan["platform"], plan["queue"], plan["host"]) == ("yarn", "default", None)
+    before = len(served.apps())
+    url = served.run("serve", "deploy", "-f", "shop.yaml", check=0).stdout.strip()
+    assert len(served.apps()) == before + 1
+    body = {"instances": [[0.5] * 784]}
+    assert ask(url, body=body)[0] == 401
+    assert ask(url, body=body, headers={"Authorization": f"Bearer {key}"})[0] == 200
+    assert served.predict("shop", "--key-file", "keys")["predictions"]
+    assert "unchanged" not in served.run("serve", "update", "-f", "shop.yaml", check=0).stderr
+    app = served.apps()[-1]
+    inner = next(Path(one.split("=", 1)[-1]).read_text() for pid in served.cluster.processes(app)
+                 for one in Path(f"/proc/{pid}/cmdline").read_text().split("\0") if one.endswith(".key"))
+    told = "".join(Path(f"/proc/{pid}/{file}").read_text(errors="replace")
+                   for pid in served.cluster.processes(app) for file in ("cmdline", "environ"))
+    told += served.run("serve", "logs", "shop", check=0).stdout + served.run("events", app, check=0).stdout
+    assert len(inner) == 64 and inner not in told and key not in told
+    replica = next(row["address"] for model in served.status("shop")["gateway"]["models"]
+                   for version in model["versions"] for row in version["replicas"])
+    assert ask(f"http://{replica}", body=body)[0] == 401
+    served.run("serve", "stop", "shop", check=0)

@@ -34,7 +34,7 @@ def test_a_gateway_whose_node_is_lost_answers_elsewhere(serving, port):
     lose(serving, node)
     reader.join(600)
     assert lines[0] not in ("", url) and lines[0].rpartition(":")[2] == url.rpartition(":")[2]
-    assert serving.predict() == first
+    serving.wait_for(lambda: serving.predict(check=None) == first, "the same answer")
     assert json.loads(serving.run("serve", "list", "--json", check=0).stdout)["deployments"][0]["url"] == lines[0]
     serving.wait_ready(2)
     serving.cluster.heal()

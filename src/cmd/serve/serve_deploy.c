@@ -224,6 +224,7 @@ static int deploy_is_late(struct deploying *d, const json_t *status, struct err 
     AUTO_JSON *failure = task_failure_last(d->x->client, NULL, 0);
     int r = err_set(err, -ETIME, "'%s' did not answer in time", format_text(status, "name"));
 
+    serve_submit_waits(status, err);
     return give_up(d, failure, r, err);
 }
 
