@@ -7,9 +7,12 @@ An ordinary MXNet script: nothing in it knows how it was started. On one machine
 distributed, 2 workers and 1 server:
 
     ydl run -n 2 -s 1 --framework mxnet -- python train.py --kv-store dist_sync
+
+and with `--model DIR` it leaves what `ydl model push` and `ydl serve` take.
 """
 
 import argparse
+import os
 
 import mxnet as mx
 import numpy as np
@@ -39,6 +42,7 @@ def main():
     parser.add_argument("--kv-store", default="local")
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--batch", type=int, default=50)
+    parser.add_argument("--model", help="directory for the trained model")
     args = parser.parse_args()
 
     kv = mx.kv.create(args.kv_store)
@@ -63,6 +67,11 @@ def main():
             total += float(loss.mean().asscalar())
         print(f"epoch {epoch + 1}/{args.epochs}: loss {total / len(data):.4f}", flush=True)
     print(f"accuracy {accuracy(net, x_test, y_test):.4f}", flush=True)
+    if args.model and kv.rank == 0:
+        os.makedirs(args.model, exist_ok=True)
+        net.hybridize()
+        net(mx.nd.array(x_test[:1]))
+        net.export(os.path.join(args.model, "digits"))
 
 
 if __name__ == "__main__":
