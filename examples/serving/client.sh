@@ -28,14 +28,19 @@ request() {
     echo ']}'
 }
 
+# What is printed is the last answer, and not those that were no answers.
+answer=$(mktemp)
+trap 'rm -f "$answer"' EXIT
+
 # curl sends a request again by itself when the answer is 429, 502 or 503, after the time that Retry-After
 # names or a growing one. Where nobody listens any more (code 7), the deployment may have moved.
 for _ in 1 2 3 4 5; do
     code=0
     request | curl --silent --show-error --fail-with-body --max-time 60 --retry 8 \
-        --config <(key) -H 'Content-Type: application/json' --data-binary @- \
+        --output "$answer" --config <(key) -H 'Content-Type: application/json' --data-binary @- \
         "$(address)/v1/models/$model:predict" || code=$?
     [ $code = 7 ] || break
     sleep 1
 done
+cat "$answer"
 exit $code

@@ -89,6 +89,12 @@ def serving(tmp_path, models):  # pylint: disable=redefined-outer-name
     yield from lent(Serving(tmp_path, models))
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory, models):  # pylint: disable=redefined-outer-name
+    """The same for all tests of a file that leave it, and what is deployed, as it was."""
+    yield from lent(Serving(tmp_path_factory.mktemp("shared"), models))
+
+
 class FromHdfs(Serving):
     """The same machine as in other tests, and a registry on HDFS that is alice's."""
 

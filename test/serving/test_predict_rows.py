@@ -14,12 +14,22 @@ import pytest
 ROWS = 1000
 
 
-@pytest.fixture(name="shop")
-def fixture_shop(serving, models):
-    """A deployment of a model with four numbers a row, and one with two inputs."""
+def deployed(serving, models):
+    """A deployment of a model with four numbers a row."""
     serving.run("model", "push", models / "small.onnx", "small", check=0)
     serving.deploy("small", "--name", "shop", "--cpus", 1)
     return serving
+
+
+@pytest.fixture(scope="module", name="shop")
+def fixture_shop(shared, models):
+    """One for all tests that leave it as it was."""
+    return deployed(shared, models)
+
+
+@pytest.fixture(name="own")
+def fixture_own(serving, models):
+    return deployed(serving, models)
 
 
 def table(n, seed=5):
@@ -113,9 +123,9 @@ def test_a_file_that_cannot_be_read_is_the_users_mistake(shop):
 
 
 @pytest.mark.parametrize("victim", ["ydl-native serve --host", "haproxy -"])
-def test_rows_are_answered_as_they_come_and_again_when_a_server_was_lost(shop, victim):
-    wanted = one_by_one(shop, [[1, 2, 3, 4]])
-    client = shop.start("predict", "shop", "--csv", "-", "--batch", 1, stdin=subprocess.PIPE)
+def test_rows_are_answered_as_they_come_and_again_when_a_server_was_lost(own, victim):
+    wanted = one_by_one(own, [[1, 2, 3, 4]])
+    client = own.start("predict", "shop", "--csv", "-", "--batch", 1, stdin=subprocess.PIPE)
 
     def answer():
         client.stdin.write(b"1,2,3,4\n")
@@ -123,18 +133,18 @@ def test_rows_are_answered_as_they_come_and_again_when_a_server_was_lost(shop, v
         return [json.loads(client.stdout.readline())["y"]]
     assert near(answer(), wanted)
     for _ in range(3):
-        os.kill(shop.find(victim)[0], signal.SIGKILL)
+        os.kill(own.find(victim)[0], signal.SIGKILL)
         assert near(answer(), wanted)
     client.stdin.close()
     assert client.wait(60) == 0, client.stderr.read()
 
 
-def test_a_deployment_that_has_gone_is_not_waited_for(shop):
-    client = shop.start("predict", "shop", "--csv", "-", "--batch", 1, stdin=subprocess.PIPE)
+def test_a_deployment_that_has_gone_is_not_waited_for(own):
+    client = own.start("predict", "shop", "--csv", "-", "--batch", 1, stdin=subprocess.PIPE)
     client.stdin.write(b"1,2,3,4\n")
     client.stdin.flush()
     client.stdout.readline()
-    shop.run("serve", "stop", "shop", check=0)
+    own.run("serve", "stop", "shop", check=0)
     client.stdin.write(b"1,2,3,4\n")
     client.stdin.close()
     assert client.wait(60) == 1

@@ -35,16 +35,24 @@ def fixture_flowers(tmp_path_factory):
     return found
 
 
-@pytest.fixture(name="shop")
-def fixture_shop(serving, flowers):
-    """The model, a key, and the rows in the working directory."""
+@pytest.fixture(scope="module", name="shop")
+def fixture_shop(shared, flowers):
+    """The model, a key, and the rows in the working directory, and a deployment that wants the key."""
+    serving = shared
     serving.run("model", "push", flowers / "flowers.onnx", "flowers", check=0)
     rows = (flowers / "flowers.csv").read_text().splitlines()[1:]
     assert len(rows) == ROWS
     (serving.work / "rows.csv").write_text("\n".join(rows) + "\n")
     (serving.work / "keys").write_text(f"# of the shop\n{KEY}\n")
     (serving.work / "keys").chmod(stat.S_IRUSR | stat.S_IWUSR)
+    serving.guarded = serving.deploy("flowers", "--name", "guarded", "--cpus", 1, "--key-file", serving.work / "keys")
     return serving
+
+
+@pytest.fixture(scope="module", name="url")
+def fixture_url(shop):
+    """A deployment `shop` that wants none."""
+    return shop.deploy("flowers", "--name", "shop", "--cpus", 1)
 
 
 def answers(client, done):
@@ -61,25 +69,24 @@ def near(got, wanted):
         abs(a - b) < 1e-5 for g, w in zip(got, wanted) for a, b in zip(g, w, strict=True))
 
 
-def wanted_of(shop, *words):
+def wanted_of(shop, name, *words):
     """What `ydl predict` says to the same rows."""
-    done = shop.run("predict", "shop", "--csv", "rows.csv", *words, check=0)
+    done = shop.run("predict", name, "--csv", "rows.csv", *words, check=0)
     return [json.loads(line)["kind"] for line in done.stdout.splitlines()]
 
 
 def test_all_clients_get_the_same_answers(shop):
-    url = shop.deploy("flowers", "--name", "shop", "--cpus", 1, "--key-file", shop.work / "keys")
-    wanted = wanted_of(shop, "--key-file", "keys")
+    wanted = wanted_of(shop, "guarded", "--key-file", "keys")
     assert len(wanted) == ROWS and all(abs(sum(row) - 1) < 1e-5 for row in wanted)
     for client, command in CLIENTS.items():
-        for where in (url, "shop"):
+        for where in (shop.guarded, "guarded"):
             done = shop.command(*command(where, "rows.csv"), env={"SERVE_KEY_FILE": "keys"})
             assert near(answers(client, done), wanted), (client, where)
 
 
 @every_client
 def test_a_request_that_is_wrong_is_not_repeated(shop, client):
-    url = shop.deploy("flowers", "--name", "shop", "--cpus", 1, "--key-file", shop.work / "keys")
+    url = shop.guarded
     done = shop.command(*CLIENTS[client](url, "rows.csv"), timeout=30)
     assert done.returncode != 0 and b"401" in done.stdout + done.stderr and b"key" in done.stdout + done.stderr
     (shop.work / "short.csv").write_text("1,2\n")
@@ -88,22 +95,22 @@ def test_a_request_that_is_wrong_is_not_repeated(shop, client):
 
 
 @every_client
-def test_a_replica_that_is_restarted_is_waited_for(shop, client):
-    url = shop.deploy("flowers", "--name", "shop", "--cpus", 1)
-    wanted = wanted_of(shop)
-    os.kill(shop.find("ydl-native serve --host")[0], signal.SIGKILL)
+def test_a_replica_that_is_restarted_is_waited_for(shop, url, client):
+    wanted = wanted_of(shop, "shop")
+    port = next(t["ports"][0] for t in shop.status("shop")["tasks"] if t["role"] == "a")
+    os.kill(shop.find(f"ydl-native serve --host 127.0.0.1 --port {port}")[0], signal.SIGKILL)
     assert near(answers(client, shop.command(*CLIENTS[client](url, "rows.csv"))), wanted)
 
 
 @every_client
-def test_a_deployment_that_moved_is_found_again(shop, client):
+@pytest.mark.usefixtures("url")
+def test_a_deployment_that_moved_is_found_again(shop, client, tmp_path):
     """The first address that `ydl` tells is one where nobody listens."""
-    shop.deploy("flowers", "--name", "shop", "--cpus", 1)
-    wanted = wanted_of(shop)
-    stale = shop.work / "bin" / "ydl"
+    wanted = wanted_of(shop, "shop")
+    stale = tmp_path / "bin" / "ydl"
     stale.parent.mkdir()
     stale.write_text(f"""#!/bin/sh
-if mkdir {shop.work}/told 2>/dev/null; then
+if mkdir {tmp_path}/told 2>/dev/null; then
     echo http://127.0.0.1:1
 else
     exec {shop.bin}/ydl "$@"
@@ -112,4 +119,4 @@ fi
     stale.chmod(0o755)
     done = shop.command(*CLIENTS[client]("shop", "rows.csv"),
                         env={"PATH": f"{stale.parent}:{shop.env['PATH']}"})
-    assert (shop.work / "told").exists() and near(answers(client, done), wanted)
+    assert (tmp_path / "told").exists() and near(answers(client, done), wanted)

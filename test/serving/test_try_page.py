@@ -15,9 +15,9 @@ def fetch(url, path, body=None, method=None):
         return answer.headers.get_content_type(), answer.read().decode()
 
 
-@pytest.fixture(name="url")
-def fixture_url(serving):
-    return serving.deploy("mlp", "--cpus", 1, "--replicas", 2)
+@pytest.fixture(scope="module", name="url")
+def fixture_url(shared):
+    return shared.deploy("mlp", "--cpus", 1, "--replicas", 2)
 
 
 def test_the_page_works_behind_the_gateway(url):

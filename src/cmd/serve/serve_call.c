@@ -109,9 +109,11 @@ json_t *serve_urls(const json_t *status, bool tls)
     return take(list);
 }
 
-void serve_secure(const json_t *report, char url[SERVE_URL])
+void serve_secure(const json_t *doc, char url[SERVE_URL])
 {
-    if (json_is_true(json_object_get(report, "tls")))
+    const json_t *tls = json_object_get(doc, "tls");
+
+    if (json_is_true(tls) || json_is_object(tls))
         serve_secure_url(url);
 }
 

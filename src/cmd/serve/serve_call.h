@@ -24,8 +24,9 @@ bool serve_url(const json_t *status, char out[SERVE_URL]);
 /* Of all its gateways, in their order; empty when nobody knows yet. The caller's; NULL when out of
  * memory. */
 json_t *serve_urls(const json_t *status, bool tls);
-/* The same address with https:// where the gateway's report says that it speaks TLS. */
-void serve_secure(const json_t *report, char url[SERVE_URL]);
+/* The same address with https:// where the deployment's plan or its gateway's report (NULL: not
+ * known) says that it speaks TLS. */
+void serve_secure(const json_t *doc, char url[SERVE_URL]);
 void serve_secure_url(char url[SERVE_URL]); /* whatever the report says */
 /* The groups of replicas: roles but the gateway or controller. Each with {group, count}; the
  * caller's. */

@@ -28,14 +28,12 @@ static int64_t count_replicas(const json_t *status)
 }
 
 /* "mlp:2", "bert:1" */
-static json_t *versions_of(struct client *c)
+static json_t *versions_of(const json_t *plan)
 {
-    AUTO_JSON *plan = NULL;
     AUTO_JSON *list = json_array();
     const json_t *m;
     size_t i;
 
-    (void)serve_plan_of(c, 0, &plan, NULL);
     json_array_foreach(json_object_get(plan, "models"), i, m)
     {
         if (json_array_append_new(list, json_sprintf("%s:%lld", format_text(m, "name"),
@@ -49,6 +47,7 @@ static int serve_list_add(void *arg, struct client *c, struct err *err)
 {
     AUTO_JSON *status = NULL;
     AUTO_JSON *report = NULL;
+    AUTO_JSON *plan = NULL;
     char url[SERVE_URL] = "";
     json_t *v = NULL;
     int r = client_status(c, true, &status, err);
@@ -57,12 +56,13 @@ static int serve_list_add(void *arg, struct client *c, struct err *err)
         return r;
     report = serve_report_of(c, 0);
     (void)serve_url(status, url);
-    serve_secure(report, url);
+    (void)serve_plan_of(c, 0, &plan, NULL);
+    serve_secure(plan, url); /* the report comes a moment later */
     serve_direct_first(report, url, sizeof(url));
     r = json_make(&v, err, "{s:o, s:s, s:s, s:o, s:o, s:I, s:I}", "name",
                   json_text(format_text(status, "name")), "job", client_id(c), "state",
                   format_text(status, "state"), "url", *url ? json_string(url) : json_null(),
-                  "versions", versions_of(c), "replicas", (json_int_t)count_replicas(status),
+                  "versions", versions_of(plan), "replicas", (json_int_t)count_replicas(status),
                   "created", (json_int_t)json_int_or(status, "created", 0));
     return r < 0 ? r : json_array_append_new(arg, v) < 0 ? err_oom(err) : 0;
 }

@@ -150,7 +150,7 @@ static int serve_status_work(struct job_call *x, struct err *err)
         (void)serve_url(status, url);
         report = serve_report(x, 0);
         (void)serve_plan(x, &plan, NULL);
-        serve_secure(report, url);
+        serve_secure(plan, url); /* the report comes a moment later */
         serve_direct_first(report, url, sizeof(url));
     }
     if (!x->globals->json)
