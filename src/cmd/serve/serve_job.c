@@ -8,7 +8,8 @@
 
 #include <openssl/rand.h>
 
-#define RESTARTS_MAX 1000000 /* as many as a job may have */
+#define RESTARTS_MAX 1000000  /* as many as a job may have */
+#define GATEWAY_MEMORY "512m" /* of its container, with HAProxy's buffers for 2000 connections */
 
 static int set_text(json_t *v, const char *key, const char *text)
 {
@@ -118,8 +119,9 @@ static json_t *gateway_role(const struct serve_job *j)
     if (j->direct) /* it looks after the replicas, and listens nowhere */
         return json_pack("{s:i, s:i, s:[s, s, s]}", "count", 1, "ports", 0, "command", "ydl-native",
                          "deployment", "--direct");
-    return json_pack("{s:i, s:o, s:O*, s:s*}", "count", 1, "command",
-                     command_of("deployment", options), "files", j->files, "port", j->port);
+    return json_pack("{s:i, s:o, s:O*, s:s*, s:s*}", "count", 1, "command",
+                     command_of("deployment", options), "files", j->files, "port", j->port,
+                     "memory", str_eq(j->platform, "yarn") ? GATEWAY_MEMORY : NULL);
 }
 
 static json_t *replica_role(const struct serve_model *m, unsigned count)

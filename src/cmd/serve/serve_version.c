@@ -94,7 +94,7 @@ static int check_named(struct loop *l, const struct serve_find *how, const struc
     struct serve_version named = { .m.format = v->m.format };
     int r;
 
-    if (how->python)
+    if (how->python || (how->lib && str_eq(v->m.format, "python")))
         return refuse_library(err);
     if (!how->lib)
         return 0;

@@ -110,6 +110,7 @@ static int copies_publish(struct job_call *x, const struct serve_registry *to,
         .path = model,
         .warmup = warmup && stat(warmup, &st) == 0 ? warmup : NULL,
         .job = json_string_value(json_object_get(v->m.doc, "job")),
+        .tags = json_object_get(v->m.doc, "tags"),
         .quiet = x->globals->quiet,
     };
 
