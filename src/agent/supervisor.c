@@ -1,4 +1,4 @@
-/* supervisor.c - the keeper and the guard, two processes above an agent; supervisor.h draws them.
+/* supervisor.c - the keeper and the guard, processes above an agent; supervisor.h draws them.
  *
  * Each waits for the one below it and is told by the kernel (PR_SET_PDEATHSIG) when the one above
  * is killed. Whichever is left ends what the agent's tasks have started, and the keeper's exit code
@@ -167,6 +167,25 @@ static pid_t fork_minded(struct err *err)
     return getppid() == parent ? 0 : err_set(err, -ECHILD, "the keeper is gone");
 }
 
+/* Waits for the agent and ends what it left; its wait status. */
+static int guard_agent(pid_t agent, const sigset_t *signals)
+{
+    int status = mind(agent, signals);
+
+    supervisor_end_rest();
+    return status;
+}
+
+/* In the agent: runs it. */
+static int become_agent(int (*fn)(void *arg), void *arg)
+{
+    sigset_t none;
+
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    return fn(arg);
+}
+
 /* Returns in the guard with the exit code, and in the agent with fn's result. */
 static int run_guard(int (*fn)(void *arg), void *arg, const sigset_t *signals, struct err *err)
 {
@@ -180,28 +199,53 @@ static int run_guard(int (*fn)(void *arg), void *arg, const sigset_t *signals, s
     agent = fork_minded(err);
     if (agent < 0)
         return agent;
-    if (agent == 0) {
-        sigset_t none;
-
-        sigemptyset(&none);
-        (void)sigprocmask(SIG_SETMASK, &none, NULL);
-        return fn(arg);
-    }
-    status = mind(agent, signals);
-    supervisor_end_rest();
+    if (agent == 0)
+        return become_agent(fn, arg);
+    status = guard_agent(agent, signals);
     return WIFEXITED(status) ? WEXITSTATUS(status) : SUPERVISOR_AGAIN;
+}
+
+/* Signals stay blocked, and are taken by sigtimedwait() one at a time: there is no handler that
+ * could run between a fork and what follows it. */
+static void block_signals(sigset_t *ret)
+{
+    static const int minded[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD };
+
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    (void)signal(SIGCHLD, SIG_DFL); /* if it stayed ignored, as whoever started us may have left it,
+                                       no child's end would be reported */
+    sigemptyset(ret);
+    for (size_t i = 0; i < COUNT_OF(minded); i++)
+        (void)sigaddset(ret, minded[i]);
+    (void)sigprocmask(SIG_BLOCK, ret, NULL);
+}
+
+/* The agent has a group of its own: a signal to ours is forwarded, and comes to it once. */
+int supervisor_guard(int (*fn)(void *arg), void *arg, struct err *err)
+{
+    sigset_t signals;
+    pid_t agent;
+    int status;
+
+    block_signals(&signals);
+    agent = fork_minded(err);
+    if (agent < 0)
+        return agent;
+    if (agent == 0) {
+        (void)setpgid(0, 0);
+        return become_agent(fn, arg);
+    }
+    status = guard_agent(agent, &signals);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 /*     keeper (the container's process group)     waits for the guard
  *       └─ guard (a group of its own)            waits for the agent
  *            └─ agent
  *
- * Signals stay blocked in keeper and guard, and are taken by sigtimedwait() one at a time: there is
- * no handler that could run between a fork and what follows it. Both end the rest, since either may
- * be the one that survives. */
+ * Both end the rest, since either may be the one that survives. */
 int supervisor_run(int (*fn)(void *arg), void *arg, const char *links, struct err *err)
 {
-    static const int minded[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD };
     AUTO_STRS found = { 0 };
     sigset_t signals;
     pid_t guard;
@@ -209,13 +253,7 @@ int supervisor_run(int (*fn)(void *arg), void *arg, const char *links, struct er
 
     if (links)
         find_links(links, LINKS_DEPTH, &found);
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    (void)signal(SIGCHLD, SIG_DFL); /* if it stayed ignored, as whoever started us may have left it,
-                                       no child's end would be reported */
-    sigemptyset(&signals);
-    for (size_t i = 0; i < COUNT_OF(minded); i++)
-        (void)sigaddset(&signals, minded[i]);
-    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
+    block_signals(&signals);
     guard = fork_minded(err);
     if (guard < 0)
         return guard;

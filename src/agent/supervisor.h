@@ -1,4 +1,5 @@
-/* supervisor.h - the processes above an agent in a container, or beside the client.
+/* supervisor.h - the processes above an agent: in a container or beside the client these, and for
+ * an agent of a job on one machine just the guard.
  *
  *     NodeManager ──► keeper ──► guard ──► agent ──► tasks, and whatever they start
  *                     └ its group ┘└──── a group of their own
@@ -26,3 +27,8 @@
  * is open or running. `links`: the directory with the launch script's links; NULL where there is no
  * such script, and no link is to be touched. */
 int supervisor_run(int (*fn)(void *arg), void *arg, const char *links, struct err *err);
+
+/* Runs fn(arg) in a child, below a guard alone, as the master starts a new agent by itself. What an
+ * agent leaves that is killed after its master ends with it. Returns the agent's exit code in this
+ * process, 128 + signal when one ended it; in the child, fn's result. */
+int supervisor_guard(int (*fn)(void *arg), void *arg, struct err *err);

@@ -17,6 +17,13 @@ BIN = Path(os.environ.get("YDL_BIN", ROOT / "build" / "bin"))
 GONE_S = 5  # what the project promises
 
 
+def _parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    except OSError:  # it has just left
+        return 0
+
+
 class Local:
     """One person's machine: a home for the state, and what was started from it."""
 
@@ -90,6 +97,11 @@ class Local:
     def find(self, text: str) -> list[int]:
         """Processes from here with `text` in their command line."""
         return [pid for pid, line in self.processes().items() if text in line]
+
+    def agents(self) -> list[int]:
+        """Without their guards, which have the same command line."""
+        found = self.find("ydl-node agent")
+        return [pid for pid in found if _parent(pid) in found]
 
     def tasks(self, text: str) -> list[int]:
         """Processes from here whose whole command line is `text`."""

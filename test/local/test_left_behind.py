@@ -48,7 +48,7 @@ def stubborn(local):
 
 
 def _agent(local):
-    return local.find("ydl-node agent")[0]
+    return local.agents()[0]
 
 
 def _master(local):
@@ -91,6 +91,21 @@ def test_interrupted_twice_kills_at_once(local, stubborn):
 @pytest.mark.parametrize("whom", [_master, _agent, _task])
 def test_a_part_killed_hard(local, stubborn, whom):
     os.kill(whom(local), signal.SIGKILL)
+    local.assert_nothing_left(timeout=1 + 5)
+    assert stubborn.wait(5) != 0
+
+
+def _guard(local):
+    """What stands above the agent."""
+    return next(pid for pid in local.find("ydl-node agent") if pid not in local.agents())
+
+
+@pytest.mark.parametrize("then", [_agent, _guard])
+def test_parts_killed_hard_one_after_the_other(local, stubborn, then):
+    """The one that is left ends what the others would have ended."""
+    second = then(local)
+    os.kill(_master(local), signal.SIGKILL)
+    os.kill(second, signal.SIGKILL)
     local.assert_nothing_left(timeout=1 + 5)
     assert stubborn.wait(5) != 0
 

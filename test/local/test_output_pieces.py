@@ -82,7 +82,7 @@ def test_nothing_is_cut_when_nobody_wants_it(local):
 def test_pieces_of_a_killed_agent_are_read_on(local, cuts):
     run = local.start("run", *_job(local, log_rotate="64k"))
     lines = [run.stdout.readline().decode() for _ in range(30000)]
-    agent = next(pid for pid, line in local.processes().items() if "ydl-node agent" in line)
+    agent = local.agents()[0]
     os.kill(agent, signal.SIGKILL)
     lines.append(run.stdout.read().decode())  # with what it has read ahead, unlike communicate()
     run.communicate(timeout=60)
@@ -120,7 +120,7 @@ def test_who_does_not_follow_is_told_what_a_silent_agent_did_not_send(local):
     local.run("submit", "--name", "mute", "-n", "1", "--", "python3", "-c", said, check=0)
     local.wait_for(lambda: local.run("logs", "mute", check=0).stdout, "output")
     assert b"missing" not in _get(local, "/v1/logs")
-    agent = local.find("ydl-node agent")[0]
+    agent = local.agents()[0]
     os.kill(agent, signal.SIGSTOP)
     try:
         got = _get(local, "/v1/logs")

@@ -59,7 +59,7 @@ def test_what_a_lost_agent_held_can_be_had_again(local, gpus_alone):
     p = local.start("run", "-n", "1", "--mem", f"{total * 6 // 10}m", "--gpus", "40", "--restart",
                     "task", "--", "sleep", "600", env={"YDL_GPUS": "64"})
     first = local.wait_for(lambda: local.tasks("sleep 600"), "it runs")
-    os.kill(local.find("ydl-node agent")[0], signal.SIGKILL)
+    os.kill(local.agents()[0], signal.SIGKILL)
     local.wait_for(lambda: set(local.tasks("sleep 600")) - set(first), "it runs again")
     p.terminate()
     p.wait(20)

@@ -71,7 +71,7 @@ def test_agents_that_end_as_they_begin_are_not_started_without_a_pause(local):
     that is put back."""
     job = submit(local, "--restart", "task")
     first = local.tasks("sleep 1000")
-    agent = local.find("ydl-node agent")
+    agent = local.agents()
     remove(run_of(local))
     for pid in agent:
         os.kill(pid, signal.SIGKILL)

@@ -169,14 +169,14 @@ def _running(local):
 
 def test_an_agent_that_was_killed(local):
     p = _running(local)
-    os.kill(local.find("ydl-node agent")[0], signal.SIGKILL)
+    os.kill(local.agents()[0], signal.SIGKILL)
     assert p.wait(20) == 75
     _check(local, _either(local), "node", 75)
 
 
 def test_an_agent_that_stands_still(local):
     p = _running(local)
-    os.kill(local.find("ydl-node agent")[0], signal.SIGSTOP)
+    os.kill(local.agents()[0], signal.SIGSTOP)
     assert p.wait(40) == 75
     _check(local, _either(local), "node", 75)
 

@@ -35,7 +35,7 @@ static int node_agent_run(struct cli *c, struct err *err)
     if ((args->join != NULL) + args->container + (args->client != NULL) != 1)
         return cli_bad(err, "one of --join, --container and --client is needed");
     if (args->join)
-        return node_agent_work(&r);
+        return supervisor_guard(node_agent_work, &r, err);
     return supervisor_run(node_agent_work, &r, args->container ? "." : NULL, err);
 }
 
