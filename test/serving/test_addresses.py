@@ -1,9 +1,12 @@
 """Where a deployment is: `ydl serve address`, and clients that find one which has moved."""
 
+import contextlib
 import json
 import os
 import signal
+import socket
 from pathlib import Path
+from urllib.parse import urlsplit
 
 
 def lines(path):
@@ -19,6 +22,25 @@ def gateway_agent(serving):
     return pid
 
 
+@contextlib.contextmanager
+def taken(serving, url):
+    """The gateway is killed, and somebody else has its port before the next one comes."""
+    master, holder = serving.find("ydl-node master")[0], socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+
+    def bound():
+        with contextlib.suppress(OSError):
+            holder.bind(("127.0.0.1", urlsplit(url).port))
+            holder.listen()
+            return True
+    os.kill(master, signal.SIGSTOP)
+    os.kill(gateway_agent(serving), signal.SIGKILL)
+    serving.wait_for(bound, "the port is free")
+    os.kill(master, signal.SIGCONT)
+    with holder:
+        yield
+
+
 def test_an_address_is_printed_and_followed_until_the_end(serving):
     url = serving.deploy("mlp", "--cpus", 1)
     assert serving.run("serve", "address", "mlp", check=0).stdout.decode() == url + "\n"
@@ -32,11 +54,15 @@ def test_an_address_is_printed_and_followed_until_the_end(serving):
                    serving.start("serve", "address", "mlp", "--watch", "--json", stdout=docs)]
     said = serving.work / "lines"
     serving.wait_for(lambda: lines(said), "the first line")
-    os.kill(gateway_agent(serving), signal.SIGKILL)  # its ports go with it
-    serving.wait_for(lambda: len(lines(said)) == 2, "the gateway at another address")
+    os.kill(gateway_agent(serving), signal.SIGKILL)
+    # The replica went with the same agent, and needs longer than the gateway.
+    serving.wait_for(lambda: serving.predict(check=None) == wanted, "an answer at its address")
+    assert serving.run("serve", "address", "mlp", check=0).stdout.decode().strip() == url
+    with taken(serving, url):
+        serving.wait_for(lambda: len(lines(said)) == 2, "the gateway at another address")
     moved = lines(said)[1].strip()
     assert lines(said)[0].strip() == url != moved
-    assert serving.predict() == wanted  # asks until the new one answers
+    serving.wait_for(lambda: serving.predict(check=None) == wanted, "an answer where it is now")
     assert serving.run("serve", "address", "mlp", check=0).stdout.decode().strip() == moved
 
     serving.run("serve", "stop", "mlp", check=0)

@@ -199,6 +199,34 @@ static int predict_ask(struct job_call *x, char url[SERVE_URL], const char *head
     return 0;
 }
 
+/* The first address, for which a gateway that is being started is waited for. */
+static int predict_find(struct job_call *x, json_t *status, char url[SERVE_URL], struct err *err)
+{
+    const struct args *a = job_args(x);
+    int64_t deadline = loop_in(x->loop, a->timeout), wait = RETRY_FIRST_MS;
+    AUTO_JSON *now = json_incref(status);
+
+    for (;; wait = wait < RETRY_MOST_MS / 2 ? wait * 2 : RETRY_MOST_MS) {
+        AUTO_JSON *report = NULL;
+
+        if (json_is_integer(json_object_get(now, "ended")))
+            return err_set(err, -ENOENT, "the deployment '%s' has ended", x->cli->operands[0]);
+        (void)serve_url(now, url);
+        report = serve_report(x, REPORT_MS);
+        serve_secure(report, url);
+        predict_next(report, url);
+        if (*url)
+            return 0;
+        if (loop_in(x->loop, wait) > deadline)
+            return err_set(err, -EAGAIN, "the deployment '%s' has no address yet",
+                           x->cli->operands[0]);
+        if (fiber_sleep(x->loop, wait) < 0)
+            return err_set(err, -ECANCELED, "interrupted");
+        json_decref(take(now));
+        (void)client_status(x->client, true, &now, NULL);
+    }
+}
+
 static int predict_csv(struct job_call *x, const char *url, const char *headers,
                        const struct serve_trust *trust, struct err *err)
 {
@@ -232,7 +260,6 @@ static int predict_work(struct job_call *x, struct err *err)
 {
     const struct args *a = job_args(x);
     AUTO_JSON *status = NULL;
-    AUTO_JSON *report = NULL;
     AUTO_FREE char *key = NULL;
     const struct serve_trust trust = { .ca = a->ca, .name = a->server_name };
     char url[SERVE_URL] = "";
@@ -244,14 +271,9 @@ static int predict_work(struct job_call *x, struct err *err)
         r = predict_key(a->key_file, &key, err);
     if (r < 0)
         return r;
-    if (json_is_integer(json_object_get(status, "ended")))
-        return err_set(err, -ENOENT, "the deployment '%s' has ended", x->cli->operands[0]);
-    (void)serve_url(status, url);
-    report = serve_report(x, REPORT_MS);
-    serve_secure(report, url);
-    predict_next(report, url);
-    if (!*url)
-        return err_set(err, -EAGAIN, "the deployment '%s' has no address yet", x->cli->operands[0]);
+    r = predict_find(x, status, url, err);
+    if (r < 0)
+        return r;
     return a->csv ? predict_csv(x, url, key, &trust, err) : predict_ask(x, url, key, &trust, err);
 }
 
