@@ -19,16 +19,35 @@ def line_of(name: str, step: int) -> bytes:
     return text.ljust(LINE - 1).encode() + b"\n"
 
 
+def steps_of_stopped(ledger: str, name: str, pid: str) -> int | None:
+    """How much a process that stands still has written; None: it does not stand still."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            stopped = file.read().rsplit(")", 1)[1].split()[0] == "T"
+        return os.path.getsize(f"{ledger}/lines-{name}-{pid}") if stopped else None
+    except OSError:
+        return None
+
+
+def write_double(ledger: str, name: str, how: str) -> None:
+    with open(f"{ledger}/double-{name}-{os.getpid()}", "w", encoding="ascii") as file:
+        file.write(f"{time.time():.3f}: {os.getpid()} {how}")
+
+
 def only_one(ledger: str, name: str) -> int:
-    """Takes the rank's lock, or writes down that somebody has it."""
+    """Takes the rank's lock, or writes down that somebody has it. One that stands still, as on a node
+    that is cut off, may have it, and must not take another step."""
     fd = os.open(f"{ledger}/rank-{name}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         held = os.pread(fd, 100, 0).decode(errors="replace")
-        with open(f"{ledger}/double-{name}-{os.getpid()}", "w", encoding="ascii") as file:
-            file.write(f"{time.time():.3f}: {os.getpid()} beside {held}")
+        before = steps_of_stopped(ledger, name, held)
+        if before is None:
+            write_double(ledger, name, f"beside {held}")
         fcntl.flock(fd, fcntl.LOCK_EX)
+        if before is not None and os.path.getsize(f"{ledger}/lines-{name}-{held}") != before:
+            write_double(ledger, name, f"beside {held}, which went on")
     os.ftruncate(fd, 0)
     os.pwrite(fd, f"{os.getpid()}".encode(), 0)
     return fd
