@@ -77,7 +77,7 @@ static int check_hello(struct master *m, const Agent__Hello *h, struct agent_con
         return err_set(err, -EACCES, "it belongs to another job");
     if (!key_fits(m, h))
         return err_set(err, -EACCES, "its key is wrong");
-    if (!a || a->lost)
+    if (!a || a->lost || a->given_up)
         return err_set(err, -ENOENT, "nobody expects agent %u%s", h->agent, h->container);
     if (a->channel && !h->again)
         return err_set(err, -EEXIST, "agent %u is here already", a->number);
@@ -245,10 +245,11 @@ static void agents_give_up(struct agent_conn *a)
     if (a->leaving)
         agents_leaver_gone(m, a->number, PLATFORM_LEFT_LOST,
                            "YARN does not know its container any more");
+    a->given_up = m->platform->ops->apart && !a->leaving && !agents_at_client(a);
     if (!a->lost)
-        m->platform->ops->agent_gone(m->platform, a->number,
-                                     is_forgotten(a) ? "YARN does not know its container any more"
-                                                     : "it does not answer");
+        platform_agent_silent(m->platform, a->number,
+                              is_forgotten(a) ? "YARN does not know its container any more"
+                                              : "it does not answer");
     if (!a->lost && a->leaving) /* no slot has it, so that nobody else hears of its end */
         agents_close(a);
 }
@@ -283,7 +284,7 @@ void agents_watch(struct master *m)
                 a->heard = now;
             if (now - a->heard > agents_patience(a) && !m->over) /* then it is another master's */
                 agents_give_up(a);
-            else if (looks % PING_LOOKS == 0)
+            else if (looks % PING_LOOKS == 0 && !a->given_up)
                 agents_ping(a);
         }
         last = now;

@@ -43,6 +43,8 @@ struct agent_conn { /* an agent, from its grant to its loss */
     uint64_t credit_due; /* bytes of output that were delivered and may come again */
     uint64_t spec_sent;  /* which specification it has (form.id); 0: none */
     bool queued, lost, credited;
+    bool given_up; /* it has been silent for too long; it counts as lost when its container is gone
+                    */
     bool start_waits;  /* outbox_pace.c */
     bool leaving;      /* was told to */
     bool asked;        /* was told that the job has ended, and to save what its tasks left */

@@ -189,8 +189,7 @@ TESTING Agent__ToAgent__BodyCase next_kind(struct desk *d, struct channel *c)
     return kind;
 }
 
-/* Says hello, and returns when it is here and nobody reads what it says: it has said nothing. */
-TESTING struct channel *come_with(struct desk *d, Agent__Hello *hello)
+TESTING struct channel *say_hello(struct desk *d, Agent__Hello *hello)
 {
     struct channel *c = dial(d);
     Agent__ToMaster msg = AGENT__TO_MASTER__INIT;
@@ -205,6 +204,14 @@ TESTING struct channel *come_with(struct desk *d, Agent__Hello *hello)
     msg.hello = hello;
     msg.body_case = AGENT__TO_MASTER__BODY_HELLO;
     assert_int_equal(channel_send(c, &msg.base, NULL), 0);
+    return c;
+}
+
+/* Says hello, and returns when it is here and nobody reads what it says: it has said nothing. */
+TESTING struct channel *come_with(struct desk *d, Agent__Hello *hello)
+{
+    struct channel *c = say_hello(d, hello);
+
     assert_int_equal(next_kind(d, c), AGENT__TO_AGENT__BODY_WELCOME);
     while (admission_serving(d->m.agents.listener) > 0)
         assert_int_equal(fiber_yield(d->loop), 0);

@@ -61,6 +61,9 @@ struct platform_ops {
     /* The agent does not answer any more: kill it and everything under it, then on_lost for its
      * slots. */
     void (*agent_gone)(struct platform *p, uint32_t agent, const char *why);
+    /* The agent has been silent for too long, and may live where it cannot be heard: on_lost for
+     * its slots comes when nothing of it can run any more. NULL: agent_gone() does that. */
+    void (*agent_silent)(struct platform *p, uint32_t agent, const char *why);
     /* The agent of a container that the platform named, 0 when there is none. NULL where agents
      * know their numbers. */
     uint32_t (*find_agent)(struct platform *p, const char *container);
@@ -125,6 +128,11 @@ static inline const char *platform_node(struct platform *p, uint32_t slot, const
 static inline void platform_take_back(struct platform *p, uint32_t slot)
 {
     (p->ops->take_back ? p->ops->take_back : p->ops->release)(p, slot);
+}
+
+static inline void platform_agent_silent(struct platform *p, uint32_t agent, const char *why)
+{
+    (p->ops->agent_silent ? p->ops->agent_silent : p->ops->agent_gone)(p, agent, why);
 }
 
 /* Is there a choice of nodes, so that some can be avoided? */

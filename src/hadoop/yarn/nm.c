@@ -1,5 +1,6 @@
-/* nm.c - the calls to a NodeManager: start and stop containers. One call carries many containers,
- * and each of them has its own result: what the answer does not mention has failed. See nm.h. */
+/* nm.c - the calls to a NodeManager: start, stop and look at containers. One call carries many
+ * containers, and each of them has its own result: what the answer does not mention has failed. See
+ * nm.h. */
 #include "base/auto.h"
 #include "hadoop/yarn/method.h"
 #include "hadoop/yarn/nm_private.h"
@@ -12,7 +13,8 @@ static const struct rpc_method
     /* Starting is repeated after a lost answer: the NodeManager refuses a second start of the same
      * container, and forgive_repeats() reads that refusal as success. */
     start = METHOD("startContainers", start_containers, RPC_IDEMPOTENT),
-    stop  = METHOD("stopContainers", stop_containers, RPC_IDEMPOTENT);
+    stop  = METHOD("stopContainers", stop_containers, RPC_IDEMPOTENT),
+    look  = METHOD("getContainerStatuses", get_container_statuses, RPC_IDEMPOTENT);
 /* clang-format on */
 
 /* ---- what became of each ---- */
@@ -123,5 +125,60 @@ int nm_stop(struct nm_pool *p, const struct nm_at *at, struct nm_item *items, si
         return r;
     note_good(items, n, answer->succeeded, answer->n_succeeded);
     note_bad(items, n, answer->failed, answer->n_failed);
+    return 0;
+}
+
+/* ---- look ---- */
+
+/* NodeManagers forget a container some time after it has ended. */
+static void note_forgotten(struct nm_item *items, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (items[i].err.code && (strstr(items[i].err.text, "is not handled by this NodeManager") ||
+                                  strstr(items[i].err.text, "was recently stopped"))) {
+            err_clear(&items[i].err);
+            items[i].ended = true;
+        }
+}
+
+static void note_states(struct nm_item *items, size_t n, Yarn__ContainerStatus *const *states,
+                        size_t n_states)
+{
+    for (size_t i = 0; i < n_states; i++) {
+        struct nm_item *item = item_of(items, n, states[i]->container_id);
+
+        if (!item)
+            continue;
+        err_clear(&item->err);
+        item->ended =
+            states[i]->has_state && states[i]->state == YARN__CONTAINER_STATE__CONTAINER_COMPLETE;
+    }
+}
+
+int nm_look(struct nm_pool *p, const struct nm_at *at, struct nm_item *items, size_t n,
+            struct err *err)
+{
+    Yarn__GetContainerStatusesRequest request = YARN__GET_CONTAINER_STATUSES_REQUEST__INIT;
+    AUTO_RPC Yarn__GetContainerStatusesResponse *answer = NULL;
+    AUTO_FREE struct yarn_id_message *ids = calloc(n, sizeof(*ids));
+    AUTO_FREE Yarn__ContainerId **list = calloc(n, sizeof(*list));
+    struct nm_call call = { &look, &request };
+    int r;
+
+    if (!ids || !list)
+        return err_oom(err);
+    for (size_t i = 0; i < n; i++) {
+        list[i] = yarn_container_id_message(&ids[i], items[i].id);
+        items[i].ended = false;
+    }
+    request.container_ids = list;
+    request.n_container_ids = n;
+    expect(items, n);
+    r = nm_pool_call(p, at, &call, &answer, err);
+    if (r < 0)
+        return r;
+    note_states(items, n, answer->states, answer->n_states);
+    note_bad(items, n, answer->failed, answer->n_failed);
+    note_forgotten(items, n);
     return 0;
 }

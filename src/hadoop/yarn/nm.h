@@ -39,6 +39,7 @@ struct nm_item {
     const Hadoop__Token *token;                 /* start: the container's own, borrowed */
     const Yarn__ContainerLaunchContext *launch; /* start: borrowed, may be shared */
     struct err err; /* out: what went wrong with it; code 0 when nothing */
+    bool ended;     /* out of nm_look(): nothing of it runs there any more */
 };
 
 /* Accepted is not started: what goes wrong later comes from the RM as a completed container. */
@@ -46,6 +47,9 @@ int nm_start(struct nm_pool *p, const struct nm_at *at, struct nm_item *items, s
              struct err *err);
 /* SIGTERM, and SIGKILL a moment later; its exit status will be -105. */
 int nm_stop(struct nm_pool *p, const struct nm_at *at, struct nm_item *items, size_t n,
+            struct err *err);
+/* Has it ended? So has one that the node does not know any more. */
+int nm_look(struct nm_pool *p, const struct nm_at *at, struct nm_item *items, size_t n,
             struct err *err);
 
 #include "base/auto.h"

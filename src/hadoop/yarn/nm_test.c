@@ -81,6 +81,30 @@ static int on_stop(struct world *w, const Yarn__StopContainersRequest *q, void *
     return fake_copy(&m, ret);
 }
 
+/* Container 1 has ended and 2 has not; of 3 it knows as much as the test says. */
+static int on_look(struct world *w, const Yarn__GetContainerStatusesRequest *q, void **ret)
+{
+    Yarn__GetContainerStatusesResponse m = YARN__GET_CONTAINER_STATUSES_RESPONSE__INIT;
+    Yarn__ContainerStatus rows[8], *list[8];
+    struct sorted s = { 0 };
+
+    for (size_t i = 0; i < q->n_container_ids; i++)
+        sort(w, q->container_ids[i], &s);
+    for (size_t i = 0; i < s.n_good; i++) {
+        rows[i] = (Yarn__ContainerStatus)YARN__CONTAINER_STATUS__INIT;
+        rows[i].container_id = s.good[i];
+        rows[i].has_state = true;
+        rows[i].state = s.good[i]->id == 1 ? YARN__CONTAINER_STATE__CONTAINER_COMPLETE
+                                           : YARN__CONTAINER_STATE__CONTAINER_RUNNING;
+        list[i] = &rows[i];
+    }
+    m.states = list;
+    m.n_states = s.n_good;
+    m.failed = s.bads;
+    m.n_failed = s.n_bad;
+    return fake_copy(&m, ret);
+}
+
 static int node_manager(void *arg, struct rpc_service *s, const char *method, const void *request,
                         void **ret, struct err *err)
 {
@@ -97,6 +121,8 @@ static int node_manager(void *arg, struct rpc_service *s, const char *method, co
         return on_start(w, request, ret);
     if (str_eq(method, "stopContainers"))
         return on_stop(w, request, ret);
+    if (str_eq(method, "getContainerStatuses"))
+        return on_look(w, request, ret);
     return -ENOSYS;
 }
 
@@ -200,6 +226,43 @@ static void a_call_that_fails_fails_for_all(void **state)
     fake_run(stop_two, &w, node_manager, &w);
 }
 
+static int look_at_three(void *arg)
+{
+    static const struct {
+        const char *message; /* of container 3 */
+        bool ended;
+    } rows[] = {
+        { "Container x is not handled by this NodeManager", true },
+        { "Container x was recently stopped on node manager.", true },
+        { "java.lang.NullPointerException", false },
+    };
+    struct world *w = arg;
+
+    start(w);
+    w->class_name = "org.apache.hadoop.yarn.exceptions.YarnException";
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct nm_item items[3] = { { .id = cid(1) }, { .id = cid(2) }, { .id = cid(3) } };
+
+        w->message = rows[i].message;
+        w->forget_2 = i == 2;
+        assert_int_equal(nm_look(w->pool, &here, items, 3, NULL), 0);
+        assert_true(items[0].ended);
+        assert_false(items[1].ended);
+        assert_int_equal(items[1].err.code, w->forget_2 ? -EPROTO : 0);
+        assert_int_equal(items[2].ended, rows[i].ended);
+        assert_int_equal(items[2].err.code != 0, !rows[i].ended);
+    }
+    return stop(w);
+}
+
+static void a_container_has_ended_when_its_node_says_so_or_has_forgotten_it(void **state)
+{
+    struct world w = { 0 };
+
+    (void)state;
+    fake_run(look_at_three, &w, node_manager, &w);
+}
+
 static int many_nodes(void *arg)
 {
     struct world *w = arg;
@@ -238,6 +301,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_container_has_its_own_result),
         cmocka_unit_test(a_call_that_fails_fails_for_all),
+        cmocka_unit_test(a_container_has_ended_when_its_node_says_so_or_has_forgotten_it),
         cmocka_unit_test(connections_are_kept_within_a_limit),
     };
 

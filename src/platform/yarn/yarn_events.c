@@ -106,7 +106,7 @@ static void on_completed(struct yarn_platform *p, struct yarn_container_id id,
 
     tell_leaver(p, yarn_leaver_of(p, id), status);
     yarn_leaver_ended(p, id);
-    if (!s)
+    if (!s || s->state == SEAT_SILENT) /* taken back by ourselves: it may run (yarn_silent.c) */
         return;
     yarn_end_text(status->exit_status, status->diagnostics, text, sizeof(text));
     of_image = yarn_image_failed(image_of(p, s->role), status->exit_status, status->diagnostics,
@@ -152,7 +152,7 @@ static void on_preempt(struct yarn_platform *p, struct yarn_container_id id)
 {
     int64_t slot = yarn_slot_of(p, id);
 
-    if (slot >= 0 && !p->closing)
+    if (slot >= 0 && p->seats[slot]->state != SEAT_SILENT && !p->closing)
         p->base.on.on_leaving(p->base.on.user, (uint32_t)slot,
                               "YARN wants its container back for another queue");
 }

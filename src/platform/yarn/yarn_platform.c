@@ -105,7 +105,7 @@ static void yarn_release(struct platform *base, uint32_t slot)
         yarn_ask_cancel(p, slot);
     else if (s->state == SEAT_STARTING)
         yarn_stop_container(p, s->host, s->port, s->container);
-    else
+    else if (s->state == SEAT_RUNNING) /* one that is silent is being stopped */
         yarn_let_leave(p, s);
     yarn_seat_empty(p, s);
 }
@@ -123,9 +123,11 @@ static void yarn_take_back(struct platform *base, uint32_t slot)
     yarn_seat_empty(p, s);
 }
 
-/* The container is stopped even if its agent seems dead: tasks may live on in it. `on_lost` follows
- * at once, without waiting for YARN, which may take minutes to notice a dead node. */
-static void yarn_agent_gone(struct platform *base, uint32_t agent, const char *why)
+/* The container is stopped even if its agent seems dead: tasks may live on in it. For a silent one
+ * `on_lost` follows when it has ended or cannot be reached, without waiting for YARN, which may
+ * take minutes to notice a dead node; at once where nobody can be asked, and for one that has left.
+ */
+static void agent_ends(struct platform *base, uint32_t agent, bool silent, const char *why)
 {
     struct yarn_platform *p = (struct yarn_platform *)base;
 
@@ -134,7 +136,9 @@ static void yarn_agent_gone(struct platform *base, uint32_t agent, const char *w
     for (uint32_t i = 0; i < p->n_seats; i++) {
         struct yarn_seat *s = p->seats[i];
 
-        if (!s || s->state < SEAT_STARTING || s->agent != agent)
+        if (!s || s->state < SEAT_STARTING || s->agent != agent || s->state == SEAT_SILENT)
+            continue;
+        if (!p->closing && !yarn_at_client(s) && silent && yarn_silent_begin(p, i, why))
             continue;
         if (!p->closing && !yarn_at_client(s))
             yarn_stop_container(p, s->host, s->port, s->container);
@@ -143,6 +147,16 @@ static void yarn_agent_gone(struct platform *base, uint32_t agent, const char *w
         if (!p->closing)
             p->base.on.on_lost(p->base.on.user, i, FAIL_NODE, why);
     }
+}
+
+static void yarn_agent_gone(struct platform *base, uint32_t agent, const char *why)
+{
+    agent_ends(base, agent, false, why);
+}
+
+static void yarn_agent_silent(struct platform *base, uint32_t agent, const char *why)
+{
+    agent_ends(base, agent, true, why);
 }
 
 static uint32_t find_agent(struct platform *base, const char *container)
@@ -156,7 +170,8 @@ static uint32_t find_agent(struct platform *base, const char *container)
     if (yarn_container_id_parse(container, &id, NULL) < 0)
         return 0;
     slot = yarn_slot_of(p, id);
-    return slot < 0 ? 0 : p->seats[slot]->agent;
+    /* One that was given up comes too late: its container is being stopped. */
+    return slot < 0 || p->seats[slot]->state == SEAT_SILENT ? 0 : p->seats[slot]->agent;
 }
 
 static const char *container_of_agent(struct platform *base, uint32_t agent)
@@ -350,6 +365,7 @@ static const struct platform_ops yarn_ops = {
     .release = yarn_release,
     .take_back = yarn_take_back,
     .agent_gone = yarn_agent_gone,
+    .agent_silent = yarn_agent_silent,
     .find_agent = find_agent,
     .container = container_of_agent,
     .node = yarn_node_of,

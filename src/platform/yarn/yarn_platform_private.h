@@ -17,7 +17,7 @@ enum seat_state {
     SEAT_ASKED,
     SEAT_STARTING, /* granted; its NodeManager is being told */
     SEAT_RUNNING,
-    SEAT_LEAVING, /* given back: its agent may finish what it does */
+    SEAT_SILENT, /* its agent does not answer: it is being ended */
 };
 
 /* The state of a slot's ask at the ResourceManager. */
@@ -131,6 +131,23 @@ void yarn_start_answered(struct yarn_platform *p, uint32_t slot, struct yarn_con
 /* Ends a container through its NodeManager, and tells the ResourceManager. */
 void yarn_stop_container(struct yarn_platform *p, const char *host, int32_t port,
                          struct yarn_container_id id);
+
+/* ---- yarn_silent.c: containers whose agents do not answer ---- */
+/* Ends the slot's container; on_lost follows when it is known to be gone or cut off. False: nobody
+ * can be asked, and nothing has changed. */
+bool yarn_silent_begin(struct yarn_platform *p, uint32_t slot, const char *why);
+/* The slot is lost, if it still has that container. */
+void yarn_silent_told(struct yarn_platform *p, uint32_t slot, struct yarn_container_id id,
+                      const char *why);
+
+enum yarn_silent_news {
+    YARN_SILENT_THERE,     /* its machine is there; the container may be, too */
+    YARN_SILENT_ENDED,     /* as its NodeManager says */
+    YARN_SILENT_UNREACHED, /* its machine did not answer */
+};
+/* Is that enough? `waited`: ms since the agent was given up; `rm_answers`: while the machine was
+ * tried. */
+bool yarn_silent_is_over(enum yarn_silent_news news, int64_t waited, bool rm_answers);
 
 /* ---- yarn_ask.c: what is asked for ---- */
 int yarn_ask_slot(struct yarn_platform *p, uint32_t slot, struct err *err);
