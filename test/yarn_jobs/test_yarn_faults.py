@@ -220,6 +220,9 @@ def test_a_stopped_agent_is_noticed_by_us_and_its_task_moves(jobs):
     began = time.time()
     os.kill(run.agents()[0], signal.SIGSTOP)
     run.until(lambda line: line.split()[-1] == "1")
+    (moved,) = {task for task in ("worker:0", "worker:1") if run.steps(task)[-1][2] == 1}
+    (before,) = {pid for _, pid, a in run.steps(moved) if a == 0}
+    assert not Path(f"/proc/{before}").exists()  # its tasks ran on while it stood still
     run.end()
     (failure,) = [e for e in run.events() if e["event"] == "failure"]
     assert noticed(failure, began) <= stretched(NOTICED_S)
