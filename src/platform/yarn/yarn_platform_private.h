@@ -141,12 +141,12 @@ void yarn_silent_told(struct yarn_platform *p, uint32_t slot, struct yarn_contai
                       const char *why);
 
 enum yarn_silent_news {
-    YARN_SILENT_THERE,     /* its machine is there; the container may be, too */
+    YARN_SILENT_THERE,     /* its NodeManager is there; the container may be, too */
     YARN_SILENT_ENDED,     /* as its NodeManager says */
-    YARN_SILENT_UNREACHED, /* its machine did not answer */
+    YARN_SILENT_UNREACHED, /* its NodeManager cannot be reached */
 };
-/* Is that enough? `waited`: ms since the agent was given up; `rm_answers`: while the machine was
- * tried. */
+/* Is that enough? `waited`: ms since the agent was given up; `rm_answers`: it had, lately, when the
+ * look began. */
 bool yarn_silent_is_over(enum yarn_silent_news news, int64_t waited, bool rm_answers);
 
 /* ---- yarn_ask.c: what is asked for ---- */

@@ -3,14 +3,16 @@
  *
  *     agent_gone() ──► the ResourceManager takes the container back, and its node is asked:
  *        the NodeManager answers ──► it stops the container ──► and says that it has ended ──► lost
- *        the machine cannot be reached, while the ResourceManager answers us ──────────────► lost
+ *        it cannot be reached, while the ResourceManager answers us ───────────────────────► lost
  *        neither of it for some seconds ────────────────────────────────────────────────► lost
  *
  * A replacement starts as soon as the slot is lost, and two tasks of one rank must not run at once.
  * A node that nobody reaches is cut off or dead: its agent has stopped its tasks before
- * (src/agent/link/fence.h). When the ResourceManager does not answer either it is we who may be cut
- * off, and the tasks run on. What the ResourceManager says of a container that it has taken back is
- * no news of its processes. */
+ * (src/agent/link/fence.h). On one whose NodeManager has ended nobody else could end the container.
+ * When the ResourceManager does not answer either it is we who may be cut off, and the tasks run
+ * on. What the ResourceManager says of a container that it has taken back is no news of its
+ * processes.
+ */
 #include "base/log.h"
 #include "loop/sock.h"
 #include "platform/yarn/yarn_platform_private.h"
@@ -22,6 +24,7 @@
 #define PAUSE_MS 200
 #define GONE_MS 5000   /* for a NodeManager that is there, to end the container */
 #define ALONE_MS 30000 /* for anybody to answer us */
+#define FRESH_MS 4000  /* so old an answer of the ResourceManager counts: less than a silence */
 
 struct silent_call {
     struct yarn_platform *p;
@@ -94,7 +97,7 @@ static enum yarn_silent_news look_once(struct silent_call *c)
     if (r == 0)
         return ask_node(c);
     trace(LOG_PLATFORM, "a silent container: %s", err.text);
-    return r == -ECONNREFUSED || r == -ECONNRESET ? YARN_SILENT_THERE : YARN_SILENT_UNREACHED;
+    return YARN_SILENT_UNREACHED;
 }
 
 static void run_silent(void *arg)
@@ -104,15 +107,13 @@ static void run_silent(void *arg)
     bool over = false;
 
     while (!over && !p->closing) {
-        int64_t before = loop_now(p->loop);
+        bool rm_answers = loop_now(p->loop) - am_answered(p->am) < FRESH_MS;
         enum yarn_silent_news news;
 
         am_hurry(p->am);
         news = look_once(c);
-
-        over =
-            yarn_silent_is_over(news, loop_now(p->loop) - c->began, am_answered(p->am) >= before) ||
-            fiber_sleep(p->loop, PAUSE_MS) < 0;
+        over = yarn_silent_is_over(news, loop_now(p->loop) - c->began, rm_answers) ||
+               fiber_sleep(p->loop, PAUSE_MS) < 0;
     }
     yarn_silent_told(p, c->slot, c->id, c->why);
     p->starting--;

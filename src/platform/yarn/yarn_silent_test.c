@@ -16,7 +16,7 @@ static void a_slot_is_lost_when_its_container_is_gone_or_cut_off(void **state)
         { YARN_SILENT_UNREACHED, 1300, false, false }, /* we may be the ones who are cut off */
         { YARN_SILENT_UNREACHED, 20000, false, false },
         { YARN_SILENT_UNREACHED, 31000, false, true },
-        { YARN_SILENT_THERE, 1300, true, false }, /* told to stop it, or hanging, or starting */
+        { YARN_SILENT_THERE, 1300, true, false }, /* told to stop it, or hanging */
         { YARN_SILENT_THERE, 4900, false, false },
         { YARN_SILENT_THERE, 5000, true, true },
     };
