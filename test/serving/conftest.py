@@ -56,6 +56,18 @@ class Serving(Local):
     def status(self, name="mlp"):
         return json.loads(self.run("serve", "status", name, "--json", check=0).stdout)
 
+    def history(self, *words, name="mlp"):
+        """Rows of `ydl serve status --history`."""
+        done = self.run("serve", "status", name, "--history", *words, "--json", check=0)
+        return json.loads(done.stdout)["rows"]
+
+    def answered(self, *words, name="mlp"):
+        """How many requests each version had: {version: requests}."""
+        found = {}
+        for row in self.history(*words, name=name):
+            found[row["version"]] = found.get(row["version"], 0) + row["requests"]
+        return found
+
     def model(self, name="mlp", model="mlp"):
         """What `ydl serve status` says of one model."""
         return next(one for one in self.status(name)["models"] if one["model"] == model)

@@ -57,6 +57,11 @@ def test_who_deploys_is_told_what_is_wrong(mlp):
             (["mlp", "--name", "x", "--backend", "/nowhere"], 1, "/nowhere")]:
         done = mlp.run("serve", "deploy", *words)
         assert (done.returncode, text in done.stderr.decode()) == (code, True), (words, done)
+    for words, code, text in [(["--since", "1h"], 2, "--since needs --history"),
+                              (["--history", "--since", "31d"], 2, "30 days are kept"),
+                              (["--history", "--since", "often"], 2, "--since")]:
+        done = serving.run("serve", "status", "mlp", *words)
+        assert (done.returncode, text in done.stderr.decode()) == (code, True), (words, done)
 
 
 def test_a_model_that_does_not_load_is_not_waited_for(serving):
@@ -127,6 +132,10 @@ def test_the_same_port_answers_again_when_the_gateway_is_killed(serving, victim)
     url = serving.deploy("mlp", "--cpus", 1)
     wanted = ask(url)[1]
     old = serving.find("haproxy -")
+    serving.wait_for(lambda: sum(row["requests"] - row["errors"] for row in serving.history()), "the request is in the history")
+    before = serving.answered()[1]
+    first = serving.history()[0]
+    assert first["errors"] < first["requests"] and 0 < first["p99_ms"]
     os.kill(serving.find(victim)[0], signal.SIGKILL)
 
     def answers():
@@ -139,6 +148,15 @@ def test_the_same_port_answers_again_when_the_gateway_is_killed(serving, victim)
     serving.wait_for(answers, "an answer", 30)
     assert time.monotonic() - began < 15  # 5 s on a quiet machine
     assert serving.predict() == wanted
+    serving.wait_for(lambda: serving.answered()[1] >= before + 2, "what it answered since then is there too")
+    for words, minutes in (([], 1), (["--since", "30d"], 15)):
+        rows = serving.history(*words)
+        assert len({(row["time"], row["version"]) for row in rows}) == len(rows)  # each time once
+        assert all(row["time"] % (minutes * 60000) == 0 and row["model"] == "mlp"
+                   and row["errors"] <= row["requests"] and row["p50_ms"] <= row["p99_ms"] for row in rows), rows
+    assert serving.answered("--since", "30d") == serving.answered()
+    shown = serving.run("serve", "status", "mlp", "--history", check=0).stdout.decode().splitlines()
+    assert shown[0].split()[:5] == ["TIME", "MODEL", "VERSION", "REQUESTS", "ERRORS"] and " mlp " in shown[1]
 
 
 def test_a_deployment_with_a_key_answers_nobody_else(serving):

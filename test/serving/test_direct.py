@@ -58,6 +58,8 @@ def test_the_list_of_replicas_is_the_address(serving):
     status = serving.status()
     assert status["url"] in urls and serving.replicas() == {"a-0": "ready", "a-1": "ready"}
     assert "no gateway" in serving.run("serve", "status", "mlp", check=0).stdout.decode()
+    refused = serving.run("serve", "status", "mlp", "--history", check=1).stderr.decode()
+    assert "'mlp' has no gateway: its requests are not counted over time" in refused and "ydl serve targets" in refused
 
     # Nobody could shift requests.
     done = serving.run("serve", "update", "mlp", "--to", 2, "--canary", "10%", check=None)

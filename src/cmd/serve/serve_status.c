@@ -1,5 +1,6 @@
 /* serve_status.c - `ydl serve status`: a deployment and its replicas. */
 #include "cli/doc.h"
+#include "cmd/serve/monitor/serve_history.h"
 #include "cmd/serve/scale/serve_autoscale.h"
 #include "cmd/serve/serve_call.h"
 #include "cmd/serve/serve_direct.h"
@@ -11,6 +12,12 @@
 #include "terminal/format.h"
 
 #include <stdio.h>
+
+struct args {
+    struct job_where where;
+    bool history;
+    int64_t since; /* milliseconds; 0: not given */
+};
 
 /* clang-format off */
 static const struct table_column columns[] = {
@@ -136,14 +143,28 @@ static json_t *models_json(const json_t *plan)
     return take(list);
 }
 
+static int check_since(const struct args *a, struct err *err)
+{
+    if (a->since && !a->history)
+        return cli_bad(err, "--since needs --history");
+    if (a->since > SERVE_HISTORY_MAX)
+        return cli_bad(err, "--since: 30 days are kept");
+    return 0;
+}
+
 static int serve_status_work(struct job_call *x, struct err *err)
 {
+    const struct args *a = job_args(x);
     AUTO_JSON *status = NULL;
     AUTO_JSON *report = NULL;
     AUTO_JSON *plan = NULL;
     char url[SERVE_URL] = "";
-    int r = serve_find(x, &status, err);
+    int r = check_since(a, err);
 
+    if (r == 0)
+        r = serve_find(x, &status, err);
+    if (r == 0 && a->history)
+        return serve_history_print(x, a->since ? a->since : SERVE_HISTORY_SINCE, err);
     if (r < 0)
         return r;
     if (!json_is_integer(json_object_get(status, "ended"))) {
@@ -169,7 +190,18 @@ const struct cli_verb verb_serve_status = {
     .most = 1, .ask = "Which deployment? Try: ydl serve list", JOB_VERB(serve_status_work),
     .text = "Shows a deployment's address, the version of each model that is served, what happens to "
             "it, and the replicas: their state, and the requests, times and errors of the last "
-            "minute.",
-    .opts = job_where_opts, .args_size = sizeof(struct job_where),
+            "minute. With --history, shows the requests, errors and times of each version in "
+            "the last hour, a row for each minute. With --since, a longer or shorter time: more "
+            "than two hours are shown in quarters of an hour, and 30 days are kept. Minutes "
+            "without requests are left out.",
+    CLI_OPTS(struct args,
+        JOB_WHERE_OPTS,
+        { "history", 0, CLI_FLAG, offsetof(struct args, history), NULL, NULL,
+          "show what each version answered over time", .group = CLI_OUTPUT },
+        { "since", 0, CLI_MS, offsetof(struct args, since), NULL, "TIME",
+          "with --history: how far back", .fallback = "1h", .group = CLI_OUTPUT }),
+    CLI_EXAMPLES({ "ydl serve status resnet", "is it well?" },
+                 { "ydl serve status resnet --history --since 7d",
+                   "what did each version answer in the last week?" }),
 };
 /* clang-format on */

@@ -12,9 +12,10 @@
 #include <string.h>
 
 #define LOOK_MS 250
-#define STATUS_TURNS 4 /* looks between two reports */
-#define LOAD_TURNS 2   /* looks between two looks at the load */
-#define FOLLOW_TURNS 8 /* looks between two looks at aliases */
+#define STATUS_TURNS 4  /* looks between two reports */
+#define LOAD_TURNS 2    /* looks between two looks at the load */
+#define HISTORY_TURNS 8 /* looks between two looks at what was answered */
+#define FOLLOW_TURNS 8  /* looks between two looks at aliases */
 #define OK "{\"ok\":true"
 
 void controller_note(const struct controller *x, const char *fmt, ...)
@@ -217,6 +218,8 @@ static int look_at_gateway(struct controller *x, const struct strs *keys, struct
         r = controller_updates(x, said, keys, err);
     if (r == 0)
         r = controller_autoscale(x, said, err);
+    if (r == 0 && x->turns % HISTORY_TURNS == 0 && !deployment_is_direct(x->plan))
+        r = controller_history(x, err);
     return r < 0 ? r : sized;
 }
 
@@ -291,6 +294,7 @@ int controller_run(const struct controller_options *o, struct err *err)
     registry_link_free(x->registry);
     json_decref(x->plan);
     json_decref(x->fetching);
+    traffic_history_free(x->history);
     strs_done(&x->up);
     free(x->spec);
     free(x->control);

@@ -7,6 +7,7 @@
 #include "serve/deployment/deployment_update.h"
 #include "serve/deployment/registry_link.h"
 #include "serve/deployment/task_store.h"
+#include "serve/deployment/traffic_history.h"
 
 #define CONTROLLER_GROUPS (2 * DEPLOYMENT_MODELS)
 
@@ -34,10 +35,12 @@ struct controller {
     } told[CONTROLLER_GROUPS]; /* sizes that the job has taken */
     struct controller_starts starts[DEPLOYMENT_MODELS];
     struct autoscale_memory loads[DEPLOYMENT_MODELS]; /* of models that are scaled by their load */
-    json_t *fetching; /* rows of deployment_fetch.h; NULL: not looked yet */
-    bool quiet;       /* the last look failed, which has been said */
-    bool lost_alias;  /* the same of the last look at aliases */
-    struct strs up;   /* without a gateway: addresses of replicas that are ready */
+    json_t *fetching;                /* rows of deployment_fetch.h; NULL: not looked yet */
+    bool quiet;                      /* the last look failed, which has been said */
+    bool lost_alias;                 /* the same of the last look at aliases */
+    struct traffic_history *history; /* NULL: not looked yet */
+    int64_t history_due;             /* when what is open is written again */
+    struct strs up;                  /* without a gateway: addresses of replicas that are ready */
 };
 
 void controller_note(const struct controller *x, const char *fmt, ...)
@@ -67,6 +70,9 @@ bool controller_direct_lingers(const struct controller *x, const json_t *model);
 bool controller_autoscales(const struct controller *x); /* is there one? */
 /* `report`: what the gateway says; NULL: not known. */
 int controller_autoscale(struct controller *x, const json_t *report, struct err *err);
+
+/* ---- controller_history.c: what was answered over time; not without a gateway ---- */
+int controller_history(struct controller *x, struct err *err);
 
 /* ---- controller_fetch.c: replicas that fetch their models ---- */
 int controller_fetching(struct controller *x, struct err *err);

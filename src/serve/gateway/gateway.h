@@ -4,6 +4,8 @@
  *
  *     {"do": "apply", "spec": "/path/spec.json"}     reads the spec again, or another one
  *     {"do": "status"}                               what gateway_status_json() says
+ *     {"do": "totals"}                               requests of each version since it is in the
+ * spec
  *     {"do": "canary", "model": M, "percent": 10}    changes the canary's share at once
  *     {"do": "drain", "replica": NAME or ADDRESS, "wait": "30s"}   no new requests for it
  *

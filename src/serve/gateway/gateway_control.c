@@ -41,6 +41,12 @@ static int control_status(struct gateway *g, const json_t *v, json_t **ret, stru
     return gateway_status_json(g, ret, err);
 }
 
+static int control_totals(struct gateway *g, const json_t *v, json_t **ret, struct err *err)
+{
+    (void)v;
+    return gateway_totals_json(g, ret, err);
+}
+
 static int control_share(struct gateway *g, size_t at, unsigned percent, struct err *err)
 {
     struct gateway_model *m = &g->spec->models[at];
@@ -155,10 +161,8 @@ static const struct {
     const char *name;
     int (*run)(struct gateway *g, const json_t *v, json_t **ret, struct err *err);
 } commands[] = {
-    { "apply", control_apply },
-    { "canary", control_canary },
-    { "drain", control_drain },
-    { "status", control_status },
+    { "apply", control_apply },   { "canary", control_canary }, { "drain", control_drain },
+    { "status", control_status }, { "totals", control_totals },
 };
 
 static int control_command(struct gateway *g, const char *line, size_t n, json_t **ret,
@@ -177,7 +181,7 @@ static int control_command(struct gateway *g, const char *line, size_t n, json_t
         if (str_eq(commands[i].name, name))
             return commands[i].run(g, v, ret, err);
     err_set(err, -EINVAL, "'%.64s' is not a command", name);
-    err_hint(err, "commands are apply, canary, drain and status");
+    err_hint(err, "commands are apply, canary, drain, status and totals");
     return -EINVAL;
 }
 

@@ -102,8 +102,10 @@ int gateway_look(struct gateway *g, struct err *err);    /* asks HAProxy: g->vie
 int gateway_servers(struct gateway *g, struct err *err); /* does what there is to do */
 bool gateway_is_drained(const struct gateway *g, const char *address);
 
-/* ---- gateway_control.c, gateway_status.c ---- */
+/* ---- gateway_control.c, gateway_status.c, gateway_totals.c ---- */
 int gateway_control_start(struct gateway *g, struct err *err);
 /* The address of a replica that is named by it or by its name; NULL. Borrowed from the spec. */
 const char *gateway_replica(const struct gateway *g, const char *name);
 int gateway_status_json(struct gateway *g, json_t **ret, struct err *err);
+/* What each version had since it is in the spec: counts that only grow, and all times. */
+int gateway_totals_json(struct gateway *g, json_t **ret, struct err *err);

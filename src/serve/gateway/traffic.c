@@ -15,6 +15,7 @@ struct series {
     struct traffic_sum windows[TRAFFIC_WINDOWS];
     int64_t began[TRAFFIC_WINDOWS]; /* 0: not in use */
     struct traffic_sum *marked;     /* NULL: no mark */
+    struct traffic_sum *all;        /* NULL: a server's */
     int64_t marked_at;
     unsigned at;
 };
@@ -26,8 +27,10 @@ struct traffic {
 
 static struct series *series_free(struct series *s)
 {
-    if (s)
+    if (s) {
         free(s->marked);
+        free(s->all);
+    }
     free(s);
     return NULL;
 }
@@ -84,7 +87,7 @@ int traffic_declare(struct traffic *t, const char *backend, const char *server, 
     if (t->n == TRAFFIC_SERIES)
         return -E2BIG;
     s = calloc(1, sizeof(*s));
-    if (!s)
+    if (!s || (!*server && !(s->all = calloc(1, sizeof(*s->all)))))
         return -ENOMEM;
     (void)snprintf(s->name, sizeof(s->name), "%.127s/%.127s", backend, server);
     s->began[0] = now;
@@ -133,6 +136,8 @@ static void series_count(struct series *s, const struct haproxy_request *q, int6
     sum_count(&s->windows[s->at], q);
     if (s->marked)
         sum_count(s->marked, q);
+    if (s->all)
+        sum_count(s->all, q);
 }
 
 void traffic_count(struct traffic *t, const struct haproxy_request *q, int64_t now)
@@ -172,6 +177,17 @@ int traffic_recent(struct traffic *t, const char *backend, const char *server, i
         sum_add(ret, &t->v[at]->windows[i]);
     }
     ret->span_ms = now - oldest;
+    return 0;
+}
+
+int traffic_all(const struct traffic *t, const char *backend, struct traffic_sum *ret)
+{
+    size_t at;
+
+    *ret = (struct traffic_sum){ 0 };
+    if (!traffic_find(t, backend, "", &at))
+        return -ENOENT;
+    *ret = *t->v[at]->all;
     return 0;
 }
 

@@ -71,6 +71,23 @@ static void a_mark_counts_from_then_on(void **state)
     assert_int_equal(s.span_ms, 200000);
 }
 
+static void a_version_has_all_of_its_requests(void **state)
+{
+    AUTO(traffic) struct traffic *t = traffic_new();
+    struct traffic_sum s;
+
+    (void)state;
+    assert_non_null(t);
+    assert_int_equal(traffic_all(t, "m:1", &s), -ENOENT);
+    assert_int_equal(traffic_declare(t, "m:1", "", 1), 0);
+    for (int64_t now = 1; now < 1000000; now += 1000)
+        count(t, "", now == 1, 100, now);
+    assert_int_equal(traffic_all(t, "m:1", &s), 0);
+    assert_int_equal(s.requests, 1000);
+    assert_int_equal(s.errors, 1);
+    assert_int_equal(s.times.total, 1000);
+}
+
 static int keep_a(void *user, const char *backend, const char *server)
 {
     (void)user;
@@ -100,6 +117,7 @@ int main(void)
         cmocka_unit_test(a_request_counts_for_its_version_and_its_replica),
         cmocka_unit_test(after_a_minute_nothing_is_left),
         cmocka_unit_test(a_mark_counts_from_then_on),
+        cmocka_unit_test(a_version_has_all_of_its_requests),
         cmocka_unit_test(what_is_not_kept_is_forgotten),
     };
 
