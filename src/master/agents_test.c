@@ -437,43 +437,6 @@ static void one_that_leaves_and_falls_silent_does_not_hold_up_the_end(void **sta
     with_desk(leaving_one);
 }
 
-/* Its container is being ended, and it does not count as lost yet. */
-static void back_too_late(struct desk *d)
-{
-    struct test_platform *p = (struct test_platform *)d->m.platform;
-    Agent__Hello hello = AGENT__HELLO__INIT;
-    struct channel *c, *again;
-    struct agent_conn *a;
-
-    assert_int_equal(agents_expect(&d->m, 1, NULL), 0);
-    c = come(d, 1, false);
-    a = agents_get(&d->m, 1);
-    a->heard = loop_now(d->loop) - 2 * AGENTS_SILENCE_MS;
-    assert_int_equal(fiber_start(d->loop, run_watch, &d->m, NULL, NULL), 0);
-    for (int i = 0; !p->gone && i < ENOUGH / 10; i++)
-        assert_int_equal(fiber_sleep(d->loop, 10), 0);
-    assert_int_equal(p->gone, 1);
-    assert_string_equal(p->why, "it does not answer");
-    assert_false(a->lost);
-    a->heard = loop_now(d->loop); /* what it says now comes too late */
-    hello.agent = 1;
-    hello.again = true;
-    again = say_hello(d, &hello);
-    assert_int_equal(next_kind(d, again), AGENT__TO_AGENT__BODY_REFUSED);
-    expect_end(d, again);
-    assert_int_equal(fiber_sleep(d->loop, 2500), 0); /* a ping comes every 2 s, but for it */
-    assert_int_equal(a->ping, 0);
-    d->m.ended = true;
-    assert_int_equal(fiber_sleep(d->loop, 600), 0); /* for the watch to see it */
-    (void)channel_close(c);
-}
-
-static void one_that_was_given_up_is_neither_asked_nor_let_in_again(void **state)
-{
-    (void)state;
-    with_desk(back_too_late);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -488,7 +451,6 @@ int main(void)
         cmocka_unit_test(a_start_that_waits_goes_before_a_stop),
         cmocka_unit_test(who_comes_back_at_the_end_is_told_to_leave),
         cmocka_unit_test(a_container_that_nobody_knows_is_not_waited_for),
-        cmocka_unit_test(one_that_was_given_up_is_neither_asked_nor_let_in_again),
         cmocka_unit_test(one_that_leaves_and_falls_silent_does_not_hold_up_the_end),
     };
 
