@@ -119,7 +119,7 @@ def _ended_by_sigterm(b) -> bytes:
 
 
 def test_an_idle_agent_is_small(container):
-    b = container()
+    b = container(silence=9000)
     b.launch(0, "sleep 600")
     wait_until(lambda: resident(b.pid) <= 4096)
     b.hang_up()  # it looks into HDFS, or what stands for it, and dials again
