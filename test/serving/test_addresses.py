@@ -81,3 +81,13 @@ def test_who_watches_a_deployment_whose_job_dies_is_told(serving):
         os.kill(pid, signal.SIGKILL)
     _, complaints = watch.communicate(timeout=120)
     assert watch.returncode not in (0, 130) and complaints, complaints
+
+
+def test_who_deploys_chooses_the_port(serving):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = serving.deploy("mlp", "--cpus", 1, "--gateway-port", port)
+    assert url == f"http://127.0.0.1:{port}" and serving.predict()["predictions"]
+    done = serving.run("serve", "deploy", "mlp", "--name", "second", "--gateway-port", "none")
+    assert done.returncode == 2 and "port: expected a number, found 'none'" in done.stderr.decode(), done

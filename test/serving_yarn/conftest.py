@@ -82,6 +82,13 @@ class OnYarn(_YARN.Jobs):
     def pids(self, text: str) -> list[int]:
         return sorted(self.processes(text))
 
+    def end(self):
+        """Stops all deployments first."""
+        self.cluster.heal()
+        for job in json.loads(self.run("serve", "list", "--json", check=0).stdout)["deployments"]:
+            self.run("serve", "stop", job["name"], check=0)
+        self.close()
+
     def close(self):
         self.cluster.heal()
         running = self.stop_all()
@@ -117,10 +124,7 @@ def serving(tmp_path, models, cluster):  # pylint: disable=redefined-outer-name
     one = OnYarn(cluster, tmp_path, models)
     one.push("mlp")
     yield one
-    one.cluster.heal()
-    for job in json.loads(one.run("serve", "list", "--json", check=0).stdout)["deployments"]:
-        one.run("serve", "stop", job["name"], check=0)
-    one.close()
+    one.end()
 
 
 @pytest.fixture
@@ -134,4 +138,4 @@ def on(tmp_path, models):  # pylint: disable=redefined-outer-name
         return made[-1]
     yield give
     for one in made:
-        one.close()
+        one.end()

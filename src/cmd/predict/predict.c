@@ -17,6 +17,7 @@
 #define PARALLEL_MOST 64
 #define RETRY_FIRST_MS 100
 #define RETRY_MOST_MS 5000
+#define READY_MS 3000 /* for replicas behind a new gateway */
 
 struct args {
     struct job_where where;
@@ -144,16 +145,19 @@ int predict_address(struct job_call *x, char url[SERVE_URL], struct err *err)
     return 0;
 }
 
-/* Where nobody answers, the gateway is being started again, perhaps elsewhere. */
+/* Where nobody answers, the gateway is being started again, perhaps elsewhere. One that has just
+ * been started has not seen yet that its replicas are ready, and says 503. */
 static int predict_send(struct job_call *x, struct serve_request *q, char url[SERVE_URL],
                         struct buf *answer, struct err *err)
 {
     int64_t deadline = loop_in(x->loop, q->timeout), wait = RETRY_FIRST_MS;
+    int64_t ready = loop_in(x->loop, READY_MS);
     int r;
 
     for (;; wait = wait < RETRY_MOST_MS / 2 ? wait * 2 : RETRY_MOST_MS) {
         r = serve_ask(x->loop, q, answer, err);
-        if (r == 0 || !client_broken(r) || loop_in(x->loop, wait) > deadline)
+        if (r == 0 || (!client_broken(r) && (r != 503 || loop_in(x->loop, wait) > ready)) ||
+            loop_in(x->loop, wait) > deadline)
             return r;
         err_clear(err);
         buf_reset(answer);
@@ -287,7 +291,7 @@ const struct cli_verb verb_predict = {
     JOB_VERB(predict_work),
     .text = "Sends a request and prints the answer's JSON. The request is JSON in the form of "
             "TensorFlow Serving ({\"instances\": [[1, 2]]} or {\"inputs\": {\"x\": [[1, 2]]}}) or of "
-            "the Open Inference Protocol (inputs with name, shape, datatype and data). While nobody answers, asks again, where the "
+            "the Open Inference Protocol (inputs with name, shape, datatype and data). While nobody answers, or for three seconds while no replica is ready, asks again, where the "
             "deployment is by then, until --timeout.\n"
             "\n"
             "With --csv, sends the rows of a table, many in each request, and prints a line for each "

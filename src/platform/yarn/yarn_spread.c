@@ -104,11 +104,20 @@ static bool yarn_spread_is_named(const struct place *p, const struct strs *hosts
     return strs_has(hosts, p->host) || strs_has(hosts, p->rack);
 }
 
-/* The emptiest is best; a role that wants few nodes prefers those that the job is on already. */
-static bool is_better(const struct place *p, const struct place *than, enum spec_spread how)
+/* The emptiest is best, and first of all one with fewer containers of this role: those can stand in
+ * for each other when a node is lost. A role that wants few nodes prefers those that the job is on
+ * already. */
+static bool is_better(const struct place *p, const struct place *than,
+                      const struct yarn_spread_want *w)
 {
-    if (p->taken != than->taken)
-        return how == SPEC_SPREAD_PACK ? p->taken > than->taken : p->taken < than->taken;
+    uint32_t ours = p->of_role[w->role], theirs = than->of_role[w->role];
+
+    if (w->how == SPEC_SPREAD_PACK && p->taken != than->taken)
+        return p->taken > than->taken;
+    if (w->how != SPEC_SPREAD_PACK && ours != theirs)
+        return ours < theirs;
+    if (w->how != SPEC_SPREAD_PACK && p->taken != than->taken)
+        return p->taken < than->taken;
     return p->memory > than->memory;
 }
 
@@ -121,7 +130,7 @@ static size_t best_of(const struct yarn_spread *s, const struct yarn_spread_want
 
         if (!yarn_spread_fits(p, w) || (named && !yarn_spread_is_named(p, w->hosts)))
             continue;
-        if (best == YARN_SPREAD_ANYWHERE || is_better(p, &s->v[best], w->how))
+        if (best == YARN_SPREAD_ANYWHERE || is_better(p, &s->v[best], w))
             best = i;
     }
     return best;

@@ -49,6 +49,33 @@ static void containers_go_evenly_to_nodes_with_room(void **state)
     s = yarn_spread_free(s);
 }
 
+/* A larger container of another role does not bring two of one role together. */
+static void containers_of_a_role_stay_apart(void **state)
+{
+    static const struct yarn_facts_node nodes[] = {
+        { .host = (char *)"a", .memory = 2000 },
+        { .host = (char *)"b", .memory = 2000 },
+        { .host = (char *)"c", .memory = 2000 },
+    };
+    static const struct {
+        int64_t mb;
+        size_t role;
+        const char *host;
+    } rows[] = {
+        { 500, 0, "a" }, { 200, 1, "b" }, { 200, 1, "c" }, { 200, 1, "a" }, { 200, 1, "b" }
+    };
+    struct yarn_spread *s = spread_of(nodes, 3);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct yarn_resource r = { rows[i].mb, 1, NULL, 0 };
+        const struct yarn_spread_want w = { .size = &r, .role = rows[i].role };
+
+        assert_string_equal(yarn_spread_host(s, yarn_spread_pick(s, &w)), rows[i].host);
+    }
+    s = yarn_spread_free(s);
+}
+
 static void what_fits_nowhere_may_go_anywhere(void **state)
 {
     struct yarn_spread *s = spread_of(three, 3);
@@ -199,6 +226,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(containers_go_evenly_to_nodes_with_room),
+        cmocka_unit_test(containers_of_a_role_stay_apart),
         cmocka_unit_test(what_fits_nowhere_may_go_anywhere),
         cmocka_unit_test(room_that_is_given_back_is_used_again),
         cmocka_unit_test(nodes_come_and_go),
