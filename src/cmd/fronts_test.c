@@ -149,7 +149,7 @@ static void check_width(const struct front *f, const struct front_verb *v)
         if (columns > 80)
             fail_msg("%s: %.*s", f->program.name, (int)n, line);
     }
-    assert_true(!text || strstr(text, "--docker-image") || !strstr(text, "--gpus"));
+    assert_true(!text || strstr(text, "--docker-image") || !strstr(text, "--archives"));
 }
 
 static void help_fits_a_terminal_and_says_what_has_no_effect(void **state)

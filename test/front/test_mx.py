@@ -135,7 +135,7 @@ WRONG = [
     (["local", "nothing"], "command: there is no program 'nothing' in PATH"),
     (["local", "--gpus", "many", "job.py"], "option '--gpus': 'many' is not a whole number"),
     (["local", "--env", "A", "job.py"], "--env: expected NAME=VALUE, found 'A'"),
-    (["serve", "job.py"], "serving is not supported yet; ydl-mx only trains"),
+    (["yarn", "serve", "job.py"], "'serve' must be the first word"),
 ]
 
 
@@ -151,7 +151,7 @@ def test_wrong_use_is_json_too(fronts):
 
 
 PAGES = {  # how its usage begins, a beginning of an option, and what it may be
-    "ydl-mx": ("ydl-mx [OPTION…] ", "--sched", "--scheduler"),
+    "ydl-mx": ("ydl-mx VERB [OPTION…] [OPERAND…]\n       ydl-mx [OPTION…] JOB", "--sched", "--scheduler"),
     "dmlc-yarn": ("dmlc-yarn [OPTION…] ", "--sched", "--scheduler"),
     "dmlc-yarn.py": ("dmlc-yarn [OPTION…] ", "--sched", "--scheduler"),
     "dmlc_yarn.py": ("dmlc-yarn [OPTION…] ", "--sched", "--scheduler"),

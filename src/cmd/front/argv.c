@@ -7,6 +7,7 @@
 
 void front_call_done(struct front_call *c)
 {
+    strs_done(&c->before);
     strs_done(&c->words);
     strs_done(&c->notes);
     free(c->job);
@@ -17,6 +18,11 @@ void front_call_done(struct front_call *c)
 void front_add(struct front_call *c, const char *word)
 {
     c->failed |= strs_add(&c->words, word) < 0;
+}
+
+void front_before(struct front_call *c, const char *word)
+{
+    c->failed |= strs_add(&c->before, word) < 0;
 }
 
 /* A new string by a format, at the end of a list. */

@@ -2,6 +2,7 @@
 #include "cmd/front/front.h"
 #include "cli/exit.h"
 #include "cli/globals.h"
+#include "cmd/front/before.h"
 #include "cmd/front/tee.h"
 
 #include <stdio.h>
@@ -134,7 +135,8 @@ static int front_translate_request(const struct request *q, struct front_call *c
     const char *verb = str_eq(v->verb, "run") && !front_attached(&q->ask) ? "submit" : v->verb;
     int r;
 
-    front_add(c, verb);
+    if (strs_split(&c->words, verb, " ") < 0)
+        return err_oom(err);
     apply_rows(q, c);
     r = v->translate(&q->ask, c, err);
     if (r == -ENOMEM || (r == 0 && c->failed))
@@ -184,6 +186,16 @@ static void print_word(FILE *out, const char *w)
 
 static void front_say_same(const struct request *q, const struct front_call *c)
 {
+    if (c->before.n > 0) {
+        fprintf(stderr, "%s: first: ydl", q->ask.name);
+        for (size_t i = 0; i < c->before.n; i++) {
+            char clean[4096];
+
+            str_clean(clean, sizeof(clean), c->before.v[i]);
+            print_word(stderr, clean);
+        }
+        fputc('\n', stderr);
+    }
     fprintf(stderr, "%s: equivalent command: ydl", q->ask.name);
     for (size_t i = 0; i < c->words.n; i++) {
         char clean[4096];
@@ -226,6 +238,20 @@ static void front_say(const struct request *q, const struct front_call *c)
 
 /* ---- running ---- */
 
+static int run_before(const struct request *q, const struct cli_program *program,
+                      struct front_call *c, struct err *err)
+{
+    AUTO_FREE char **argv = calloc(c->before.n + 2, sizeof(*argv));
+
+    if (!argv)
+        return err_oom(err);
+    argv[0] = (char *)q->ask.name;
+    for (size_t i = 0; i < c->before.n; i++)
+        argv[i + 1] = c->before.v[i];
+    return before_run(program, argv, c->before.n + 1, front_given(&q->ask, "--json"),
+                      front_given(&q->ask, "--quiet"), err);
+}
+
 static int run_words(const struct request *q, struct front_call *c, struct err *err)
 {
     struct cli_program program = *q->ask.program;
@@ -243,6 +269,9 @@ static int run_words(const struct request *q, struct front_call *c, struct err *
     }
     front_say(q, c);
     program.name = q->ask.name;
+    code = c->before.n > 0 ? run_before(q, &program, c, err) : 0;
+    if (code != 0)
+        return code;
     argv[0] = (char *)q->ask.name;
     for (size_t i = 0; i < c->words.n; i++)
         argv[i + 1] = c->words.v[i];

@@ -29,11 +29,12 @@ struct front_ask {
 
 /* What it makes. */
 struct front_call {
-    struct strs words; /* "run", "--on", "yarn", "-n", "2", "--", "python3", "job.py" */
-    char *job;         /* a job file as text; NULL: the words say it all */
-    struct strs notes; /* said first on standard error, unless -q */
-    char *log_file;    /* standard error goes there too; NULL: nowhere else */
-    bool failed;       /* out of memory: words or notes are missing */
+    struct strs before; /* a command that has to succeed first: "model", "push" …; empty: none */
+    struct strs words;  /* "run", "--on", "yarn", "-n", "2", "--", "python3", "job.py" */
+    char *job;          /* a job file as text; NULL: the words say it all */
+    struct strs notes;  /* said first on standard error, unless -q */
+    char *log_file;     /* standard error goes there too; NULL: nowhere else */
+    bool failed;        /* out of memory: words or notes are missing */
 };
 
 /* One form of the command line. Those of a front end are `self` of its program, for lines without a
@@ -44,9 +45,9 @@ struct front_verb {
     unsigned habits;
     bool (*head)(const char *word);
     bool options_first; /* of `self`: a line that begins with a word is no such line */
-    /* The verb of ydl that its words begin with; "run" becomes "submit" with --detach. What rows
-     * with `same_as` and `no_effect` say is in `ret` when `translate` is called, which adds the
-     * rest. CLI_USAGE for what is wrong with the words. */
+    /* The verb of ydl that its words begin with, perhaps two words; "run" becomes "submit" with
+     * --detach. What rows with `same_as` and `no_effect` say is in `ret` when `translate` is
+     * called, which adds the rest. CLI_USAGE for what is wrong with the words. */
     const char *verb;
     int (*translate)(const struct front_ask *a, struct front_call *ret, struct err *err);
     /* In place of both: does it itself. An exit code, or a negative errno with `err` set. */
@@ -79,6 +80,7 @@ void front_call_done(struct front_call *c);
 /* ---- for translations: what runs out of memory sets `failed`, which front.c looks at ---- */
 
 void front_add(struct front_call *c, const char *word);
+void front_before(struct front_call *c, const char *word); /* of the command before */
 /* Two words: an option and its value. */
 void front_option(struct front_call *c, const char *option, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

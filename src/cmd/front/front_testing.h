@@ -8,7 +8,7 @@
 static const char *const front_no_env[] = { "PATH=/usr/bin:/bin", NULL };
 
 /* A command line and what becomes of it. Words have blanks between, in both; a '~' stands for a
- * blank within a word. */
+ * blank within a word; a command that runs before has '&&' after it. */
 struct front_row {
     const char *line, *words; /* words: of ydl; NULL when the line is wrong … */
     const char *text;         /* … which is told so; or a note, when it is right; NULL: any */
@@ -44,6 +44,10 @@ static inline void front_check(const struct front *f, const struct front_row *ro
 
     if (r == 0)
         r = front_translate(f, words.v, words.n, (char *const *)env, &call, &err);
+    for (size_t i = 0; r == 0 && i < call.before.n; i++)
+        r = buf_printf(&got, "%s ", call.before.v[i]);
+    if (r == 0 && call.before.n > 0)
+        r = buf_printf(&got, "&& ");
     for (size_t i = 0; r == 0 && i < call.words.n; i++)
         r = buf_printf(&got, "%s%s", i ? " " : "", call.words.v[i]);
     if (r == -ENOMEM || (r == 0 && !buf_text(&got)))

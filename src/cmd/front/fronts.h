@@ -15,3 +15,6 @@ extern const struct cli_opt common_opts[];
 /* Sections of their manual pages: ENVIRONMENT and EXIT STATUS; the text of the first. */
 extern const struct cli_section front_sections[];
 extern const char front_variables[];
+
+/* front_serve.c: a verb of those whose older system promised to serve models. */
+extern const struct front_verb front_serve_verb;

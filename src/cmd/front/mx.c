@@ -59,8 +59,10 @@ static int mx_check_job(const struct front_ask *a, struct err *err)
         return CLI_USAGE;
     }
     if (str_eq(job->v[0], "serve")) {
-        cli_bad(err, "serving is not supported yet; ydl-mx only trains");
-        err_hint(err, "to run a program of that name, write ./serve");
+        cli_bad(err, "'serve' must be the first word");
+        err_hint(err,
+                 "to serve on YARN or here: ydl-mx serve --on yarn MODEL; to run a program of that "
+                 "name, write ./serve");
         return CLI_USAGE;
     }
     if (!script || front_exists(job->v[0]) || front_given(a, "--files") ||
@@ -118,8 +120,9 @@ static int mx_translate(const struct front_ask *a, struct front_call *c, struct 
     return r < 0 ? r : dmlc_command(a, &command, dmlc_files_of(&f, true), c);
 }
 
-static const struct front_verb only = {
-    .cli = { .opts = options, .operands = "JOB [WORD…]", .complete = CLI_FILES },
+static const struct cli_verb *const verbs[] = { &front_serve_verb.cli, NULL };
+static const struct front_verb job_verb = {
+    .cli = { .opts = options, .operands = "JOB [WORD…]", .complete = CLI_FILES, .subs = verbs },
     .habits = LEGACY_JOINED,
     .head = leads_in,
     .verb = "run",
@@ -130,8 +133,8 @@ static const struct front_verb only = {
 const struct front front_mx = {
     .program = {
         .name = "ydl-mx",
-        .summary = "train with MXNet on YARN or on this machine, like MXNetOnYARN",
-        .globals = common_opts, .self = &only.cli,
+        .summary = "train and serve with MXNet on YARN or on this machine, like MXNetOnYARN",
+        .globals = common_opts, .self = &job_verb.cli,
         .text = "Runs a job with MXNet's distributed key-value store: workers, servers (as many "
                 "as workers, unless -s is given) and a scheduler. The first word may be the "
                 "place, yarn or local (default: $YDL_ON, or yarn), or the number of workers.\n\n"
@@ -147,7 +150,9 @@ const struct front front_mx = {
                      { "ydl-mx yarn -n 4 --docker-image mxnet/python --detach train.py",
                        "in a container image, detached" },
                      { "ydl-mx yarn -n 2 --native yes worker.jar --epochs 3",
-                       "a Java program for workers, servers without Python" }),
+                       "a Java program for workers, servers without Python" },
+                     { "ydl-mx serve models/mnist -n 2 --port 8080",
+                       "serve a model behind an address on YARN" }),
         .sections = front_sections,
     },
 };

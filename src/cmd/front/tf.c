@@ -456,8 +456,9 @@ static const struct front_verb kill_verb = {
     .verb = "kill",
     .translate = translate_kill,
 };
-static const struct cli_verb *const verbs[] = { &launch_verb.cli, &cluster_verb.cli,
-                                                &application_verb.cli, &kill_verb.cli, NULL };
+static const struct cli_verb *const verbs[] = { &launch_verb.cli,      &cluster_verb.cli,
+                                                &application_verb.cli, &kill_verb.cli,
+                                                &front_serve_verb.cli, NULL };
 static const struct front_verb job_verb = {
     .cli = { .operands = "[-- WORD…]", .opts = job_options, .complete = CLI_FILES, .subs = verbs },
     .habits = LEGACY_AMONG,
@@ -486,7 +487,9 @@ const struct front front_tf = {
                        "a script that starts its own server" },
                      { "ydl-tf launch --num_worker 2 --num_ps 1",
                        "servers for any number of scripts" },
-                     { "ydl-tf kill --application application_1700000000000_0001", "stop them" }),
+                     { "ydl-tf kill --application application_1700000000000_0001", "stop them" },
+                     { "ydl-tf serve --model_name flowers --model_base_path /srv/flowers --port 8501",
+                       "serve a model behind an address on YARN" }),
         .sections = front_sections,
     },
 };
