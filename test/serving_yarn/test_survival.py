@@ -60,3 +60,14 @@ def test_a_replica_that_is_killed_is_replaced(served):
     served.wait_ready(2)
     _, bad, wrong = load.end()
     assert not wrong and len(bad) <= 1 and {status for status, _ in bad} <= {502}, bad
+
+
+def test_a_deployment_goes_on_without_who_began_it(served):
+    before = set(served.apps())
+    client = served.start("serve", "deploy", "mlp:1", "--name", "left", "--on", "yarn", "--cpus", "1", "--memory", "256m")
+    app, = served.wait_for(lambda: set(served.apps()) - before, "its application")
+    served.wait_for(lambda: "ydl-node agent" in str(served.cluster.processes(app)), "its agents")
+    client.kill()
+    client.wait()
+    served.wait_for(lambda: served.predict("left", check=None) == served.predict(), "its answer")
+    served.run("serve", "stop", "left", check=0)
