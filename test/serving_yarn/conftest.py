@@ -76,6 +76,11 @@ class OnYarn(_YARN.Jobs):
         return {one["name"]: one["state"] for model in report["models"]
                 for version in model["versions"] for one in version["replicas"]}
 
+    def answered(self, name="mlp"):
+        """How many requests `ydl serve status --history` has."""
+        done = self.run("serve", "status", name, "--history", "--json", check=0)
+        return sum(row["requests"] for row in json.loads(done.stdout)["rows"])
+
     def wait_ready(self, n, name="mlp"):
         self.wait_for(lambda: list(self.replicas(name).values()) == ["ready"] * n, f"{n} ready replicas")
 

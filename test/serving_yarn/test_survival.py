@@ -36,11 +36,14 @@ def test_the_gateway_comes_back_at_its_address_within_five_seconds(served, kille
 def test_who_asks_does_not_notice_that_others_are_replaced(served):
     wanted = served.predict()
     load = [Load(served.url, wanted) for _ in range(2)]
+    served.wait_for(lambda: served.answered() > 20, "a history")
+    answered = served.answered()
     master = max(served.pids("ydl-node master"))
     os.kill(master, signal.SIGKILL)
     served.wait_for(lambda: served.pids("ydl-node master") and master not in served.pids("ydl-node master"),
                     "another master")
     served.wait_ready(2)
+    assert served.answered() >= answered  # the next master knows what the one before was told
     served.cluster.restart("rm")
     served.wait_ready(2)
     served.run("serve", "scale", "mlp", 3, check=0)
