@@ -300,7 +300,7 @@ def test_without_workers_the_server_is_not_ready(handle, tmp_path):
     assert server.get("/v2/models/m/ready").status == 400
     refused = server.post(PREDICT, {"inputs": {"x": 1}})
     assert refused.status == 503 or "no worker of the handler is ready" in refused.text
-    assert any("the weights are gone" in line for line in server.errors)
+    wait_for(lambda: any("the weights are gone" in line for line in server.errors))
     (tmp_path / "m" / "broken").unlink()
     wait_for(lambda: server.get("/v2/health/ready").status == 200)
     assert server.post(PREDICT, {"inputs": {"x": 1}}).status == 200

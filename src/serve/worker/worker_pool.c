@@ -10,8 +10,9 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#define NONE_MS 5000  /* for a worker to become ready when none is */
-#define STORY_MS 2000 /* for the end of a worker to be seen */
+#define NONE_MS 5000     /* for a worker to be started when none is there */
+#define LOADING_MS 20000 /* for one that is loading the model: the machine may be busy */
+#define STORY_MS 6000    /* for the end of a worker to be seen */
 #define STACK (512 * KIB)
 
 void worker_wake(struct worker_pool *p)
@@ -58,7 +59,9 @@ static int take_worker(struct worker_pool *p, struct worker **ret, struct err *e
     pthread_mutex_lock(&p->lock);
     while (r == 0 && !(*ret = find_state(p, WORKER_IDLE))) {
         /* One that is busy comes back, or is replaced, within a run's time. */
-        int64_t ms = find_state(p, WORKER_BUSY) ? p->o.run_ms + NONE_MS : NONE_MS;
+        int64_t ms = find_state(p, WORKER_BUSY)       ? p->o.run_ms + NONE_MS
+                     : find_state(p, WORKER_STARTING) ? LOADING_MS
+                                                      : NONE_MS;
 
         if (p->stopping || worker_now() >= begin + ms)
             r = no_worker(p, err);
