@@ -1,10 +1,9 @@
 /* serve_uploads.c - which files travel, and where tasks find them:
  *
- *     ydl-lib/onnx/libonnxruntime.so.1.31.1       the library of a format, and below the same
- *                                                 directory what comes with it, as far apart as
- * here ydl-haproxy/haproxy, ydl-haproxy/lib/…      HAProxy, and its libraries ydl-secrets/keys,
- * …/certificate, …/key      of the gateway alone ydl-env/                                    the
- * Python environment of handlers
+ *     ydl-lib/onnx/…       the library of a format and what comes with it, as far apart as here
+ *     ydl-haproxy/haproxy  HAProxy, and its libraries in ydl-haproxy/lib/
+ *     ydl-secrets/…        keys, certificate and its key: of the gateway alone
+ *     ydl-env/             the Python environment of handlers
  *
  * See serve_uploads.h. */
 #include "cmd/serve/yarn/serve_uploads.h"
