@@ -60,7 +60,7 @@ def test_who_deploys_is_told_what_is_wrong(mlp):
     for words, code, text in [(["--since", "1h"], 2, "--since needs --history"),
                               (["--history", "--since", "31d"], 2, "30 days are kept"),
                               (["--history", "--since", "often"], 2, "--since")]:
-        done = serving.run("serve", "status", "mlp", *words)
+        done = mlp.run("serve", "status", "mlp", *words)
         assert (done.returncode, text in done.stderr.decode()) == (code, True), (words, done)
 
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from .pool import KINDS
 
 MOST = 10  # workers; more find nothing to do
-PER_CORE = 4
-CLUSTERS_PER_CORE = 3  # workers that have one; starting one is work, not waiting
+PER_CORE = 3
+CLUSTERS_PER_CORE = 2  # workers that have one; it works also while it waits
 WORKER_MB = 2500  # a cluster, and what runs on it
 # How many workers may have a cluster of the same kind; 1 where nothing is said.
 SHARED = {"cluster": 3}
