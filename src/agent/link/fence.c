@@ -8,7 +8,7 @@
 
 #include <sys/socket.h>
 
-/* The connection is closed: a master that is there after this cut is one that welcomes us anew. */
+/* The connection is closed: after the cut, any master sends a new Welcome. */
 static void fence_freeze(struct agent *a)
 {
     struct agent_fence *f = &a->fence;
