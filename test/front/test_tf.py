@@ -178,14 +178,17 @@ def test_a_library_of_ones_own_is_sent_to_a_cluster(jobs, tmp_path):
     assert jobs.ended()["finalStatus"] == "KILLED"
 
 
-# Holds on to the server, and says when it is lost and when it is back on its port.
+# Holds on to the server, and says when it is lost and when it is back on its port. A connection alone does not prove a
+# server: the kernel accepts one more while it takes a killed process apart. Its greeting (HTTP/2) does.
 HOLDS = """
 import socket, sys, time
 host, port = sys.argv[sys.argv.index("--wk") + 1].split(":")
 while True:
     try:
         with socket.create_connection((host, int(port))) as s:
-            print("THERE", port, flush=True)
+            s.sendall(b"PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+            if s.recv(1000):
+                print("THERE", port, flush=True)
             while s.recv(1000):
                 pass
     except OSError:
