@@ -1,10 +1,12 @@
 /* fence.h - tasks stand still while their node is cut off, so that they never run beside their
  * replacements. Loop thread.
  *
- *     no ping ──► the master, the ResourceManagers and the NameNodes are tried ──► one is there:
- * fine └──► none: the tasks are stopped (SIGSTOP), and the master is dialled anew ├──► Welcome, and
- * a ping: it has kept us; they go on (SIGCONT) └──► it refuses us, or the agent leaves: they are
- * killed as they are
+ *     no ping
+ *        │ the master, the ResourceManagers and the NameNodes are tried
+ *        ├──► one is there: fine
+ *        └──► none: SIGSTOP to the tasks; the master is dialled again
+ *                ├──► Welcome, and a ping: it has kept us; SIGCONT
+ *                └──► it refuses us, or we leave: tasks are killed as they are
  *
  * That something else than a master is reached again is no reason to go on: the master may have
  * given us up before it died. A ping over the old connection is none either: it may be as old as

@@ -1,11 +1,11 @@
 /* autoscale.h - how many replicas a model needs for the requests that it has. Pure.
  *
- *     more:   on the average of the last two seconds, more than `target` requests are in flight for
- *             each replica (and a tenth more): so many that there are `target` again by the last
- *             two looks, but at most twice as many as now, or four more; and not before those of
- *             the last step are ready
- *     fewer:  fewer would have been enough all the time for `cool_down`, at the highest load in it,
- *             and nothing changed for as long
+ *     more:   when each replica had on average more than 1.1 * `target` requests in flight over
+ *             the last two seconds, and those of the last step are ready. As many as it takes, by
+ *             the last two looks, to have `target` for each again; one step at most doubles them,
+ *             or adds four if that is more
+ *     fewer:  when fewer would have been enough for the highest load of the whole `cool_down`, and
+ *             their number has not changed for as long
  *
  * So what was taken away is not needed again before the load is higher than it was all that time,
  * and what was added stays for `cool_down` at least. What is not known changes nothing, and what
