@@ -69,7 +69,9 @@ def test_calls_count_as_requests_and_failed_ones_as_failed(tmp_path, ask, server
         g.await_ready("1-0")
         for _ in range(5):
             assert ask(to=f"127.0.0.1:{g.port}", api="oip", model="small", row=ROW)["version"] == 1
-        assert request(g.port, "/v2/health/live", method="GET")[0] == 200
+        for question in ("live", "ready"):  # no requests to a model
+            assert request(g.port, f"/v2/health/{question}", method="GET")[0] == 200
+        assert request(g.port, "/v2/models/small", method="GET")[0] == 200
         v = until(lambda: (v := g.versions()[1])["requests"] == 6 and v, "6 requests are counted")
         assert v["errors"] == 0 and v["replicas"][0]["requests"] == 6
 

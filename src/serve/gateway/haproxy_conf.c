@@ -114,6 +114,19 @@ static int conf_replica_key(const struct haproxy_conf *c, struct buf *out)
                : 0;
 }
 
+/* Questions whether the gateway is there, by load balancers, and by `ydl serve deploy` until it is.
+ */
+#define HEALTH_PATHS                                                                               \
+    "/v2/health/live /v2/health/ready /inference.GRPCInferenceService/ServerLive "                 \
+    "/inference.GRPCInferenceService/ServerReady"
+
+/* They are no requests to a model: what is not in the log is counted nowhere, so that a version
+ * is not blamed for what was asked before it was ready. */
+static int conf_uncounted(struct buf *out)
+{
+    return buf_add_str(out, "    http-request set-log-level silent if { path " HEALTH_PATHS " }\n");
+}
+
 #define KEY_WANTED "A key is needed: send the header 'Authorization: Bearer KEY'."
 
 static int conf_key(const struct haproxy_conf *c, struct buf *out)
@@ -123,9 +136,7 @@ static int conf_key(const struct haproxy_conf *c, struct buf *out)
     if (!c->keys)
         return 0;
     r = buf_printf(out,
-                   "    acl open path /v2/health/live /v2/health/ready "
-                   "/inference.GRPCInferenceService/ServerLive "
-                   "/inference.GRPCInferenceService/ServerReady\n"
+                   "    acl open path " HEALTH_PATHS "\n"
                    "    acl known http_auth_bearer,sha2(256),hex -m str -f %s/keys\n",
                    c->dir);
     if (r == 0 && haproxy_grpc_is_wanted(c->spec))
@@ -216,6 +227,8 @@ static int conf_frontend(const struct haproxy_conf *c, struct buf *out)
         r = buf_add_str(out, "    log-format \"" HAPROXY_LOG_FORMAT "\"\n");
     if (r == 0)
         r = conf_ids(out);
+    if (r == 0)
+        r = conf_uncounted(out);
     if (r == 0 && haproxy_grpc_is_wanted(c->spec))
         r = haproxy_grpc_calls(out);
     if (r == 0)
