@@ -138,16 +138,19 @@ def test_the_same_port_answers_again_when_the_gateway_is_killed(serving, victim)
     # What `deploy` asked until it was ready is no request to the model.
     assert (first["errors"], first["requests"]) == (0, 1) and 0 < first["p99_ms"]
     os.kill(serving.find(victim)[0], signal.SIGKILL)
+    seen = []
 
     def answers():
         try:
-            return ask(url, timeout=5) == (200, wanted)
+            seen.append(ask(url, timeout=5))
+            return seen[-1] == (200, wanted)
         except OSError:
             return False
     began = time.monotonic()
     serving.wait_for(lambda: not set(old) & set(serving.find("haproxy -")), "the old HAProxy has ended")
     serving.wait_for(answers, "an answer", 30)
     assert time.monotonic() - began < 15  # 5 s on a quiet machine
+    assert seen == [(200, wanted)]  # a replica that was ready before is known to be ready
     assert serving.predict() == wanted
     serving.wait_for(lambda: serving.answered()[1] >= before + 2, "what it answered since then is there too")
     for words, minutes in (([], 1), (["--since", "30d"], 15)):

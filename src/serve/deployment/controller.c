@@ -47,6 +47,11 @@ static void controller_on_note(void *user, const char *text)
     x->o->note(x->o->user, text);
 }
 
+static bool controller_is_up(void *user, const char *backend, const char *address)
+{
+    return controller_direct_is_up(user, backend, address);
+}
+
 static int run_gateway(void *arg, struct err *err)
 {
     struct controller *x = arg;
@@ -55,11 +60,16 @@ static int run_gateway(void *arg, struct err *err)
                                        .spec = x->spec,
                                        .dir = x->o->dir,
                                        .control = x->control,
+                                       .is_up = controller_is_up,
                                        .on_ready = controller_on_ready,
                                        .note = controller_on_note,
                                        .user = x };
-    int r = gateway_run(&g, err);
+    struct err why = ERR_INIT;
+    int r = controller_direct_once(x, &why);
 
+    if (r < 0 && r != -ECANCELED)
+        log_warn(LOG_MAIN, "%s: replicas are not known to be ready yet, ignoring", why.text);
+    r = gateway_run(&g, err);
     x->gone = true;
     return r;
 }

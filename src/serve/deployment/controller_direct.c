@@ -1,10 +1,14 @@
 /* controller_direct.c - a deployment without a gateway: clients know the replicas' addresses and
  * ask them. What a gateway would see of replicas is looked at here: whether they are ready. Who was
  * told of a version that leaves gets a while to be told of the other one; what its replicas have in
- * their hands then, they answer as they end. */
+ * their hands then, they answer as they end.
+ *
+ * A gateway looks by itself, but for the first time: one that is started again must not refuse
+ * requests until it knows which of its replicas are ready. */
 #include "loop/fiber.h"
 #include "serve/deployment/controller_private.h"
 #include "serve/gateway/gateway_spec.h"
+#include "serve/gateway/haproxy_conf.h"
 #include "serve/key_file.h"
 #include "wire/http.h"
 
@@ -14,21 +18,24 @@
 #define LOOK_MS 500
 #define LOOKS 32       /* at a time */
 #define ANSWER_MS 2000 /* for one */
+#define FIRST_MS 1000  /* for all of them, before there is a gateway */
 #define LINGER_MS 5000 /* more than who watches the address needs to see that it changed */
 
 /* ---- one replica ---- */
 
 struct direct_look {
     struct loop *loop;
-    char host[GATEWAY_ADDRESS], path[512];
+    char host[GATEWAY_ADDRESS], path[512], backend[HAPROXY_BACKEND];
     const char *address, *headers; /* borrowed */
+    int64_t until;
     int port;
     bool ready;
 };
 
 static int direct_ask(struct direct_look *q, struct err *err)
 {
-    int64_t deadline = loop_in(q->loop, ANSWER_MS);
+    int64_t answer_by = loop_in(q->loop, ANSWER_MS);
+    int64_t deadline = answer_by < q->until ? answer_by : q->until;
     const struct http_request request = { .method = "GET",
                                           .target = q->path,
                                           .headers = q->headers };
@@ -60,15 +67,17 @@ static int direct_look(void *arg, struct err *err)
 }
 
 /* An address that another version has by now does not count: the path names model and version. */
-static void direct_prepare(struct controller *x, const struct gateway_model *m,
-                           const struct gateway_version *v, const struct gateway_replica *p,
-                           const char *headers, struct direct_look *ret)
+static void direct_prepare(const struct gateway_model *m, const struct gateway_version *v,
+                           const struct gateway_replica *p, const struct direct_look *like,
+                           struct direct_look *ret)
 {
     const char *here = strstr(m->health, GATEWAY_VERSION_HERE);
     const char *colon = strrchr(p->address, ':');
     int64_t port = 0;
 
-    *ret = (struct direct_look){ .loop = x->o->loop, .address = p->address, .headers = headers };
+    *ret = *like;
+    ret->address = p->address;
+    (void)haproxy_backend(ret->backend, m, v->number);
     (void)snprintf(ret->host, sizeof(ret->host), "%.*s", (int)(colon - p->address), p->address);
     (void)str_to_i64(colon + 1, 1, UINT16_MAX, &port);
     ret->port = (int)port;
@@ -105,13 +114,26 @@ static int direct_look_at(struct controller *x, struct direct_look *v, size_t n,
     return r < 0 ? r : ended;
 }
 
+/* "MODEL:VERSION ADDRESS": the address of a replica that is gone may be another version's. */
+static char *direct_name(const char *backend, const char *address)
+{
+    return str_printf("%s %s", backend, address);
+}
+
+bool controller_direct_is_up(const struct controller *x, const char *backend, const char *address)
+{
+    AUTO_FREE char *name = direct_name(backend, address);
+
+    return name && strs_has(&x->up, name);
+}
+
 /* What is ready takes the place of what was. */
 static int direct_keep(struct controller *x, const struct direct_look *v, size_t n, struct err *err)
 {
     struct strs up = { 0 };
 
     for (size_t i = 0; i < n; i++)
-        if (v[i].ready && strs_add(&up, v[i].address) < 0) {
+        if (v[i].ready && strs_take(&up, direct_name(v[i].backend, v[i].address)) < 0) {
             strs_done(&up);
             return err_oom(err);
         }
@@ -120,8 +142,10 @@ static int direct_keep(struct controller *x, const struct direct_look *v, size_t
     return 0;
 }
 
-static int direct_look_all(struct controller *x, const char *headers, struct err *err)
+static int direct_look_all(struct controller *x, const char *headers, int64_t until,
+                           struct err *err)
 {
+    const struct direct_look like = { .loop = x->o->loop, .headers = headers, .until = until };
     AUTO(gateway_spec) struct gateway_spec *s = NULL;
     AUTO_FREE struct direct_look *v = NULL;
     size_t n = 0;
@@ -135,8 +159,8 @@ static int direct_look_all(struct controller *x, const char *headers, struct err
     for (size_t i = 0; i < s->n; i++)
         for (size_t k = 0; k < s->models[i].n; k++)
             for (size_t j = 0; j < s->models[i].versions[k].n; j++)
-                direct_prepare(x, &s->models[i], &s->models[i].versions[k],
-                               &s->models[i].versions[k].replicas[j], headers, &v[n++]);
+                direct_prepare(&s->models[i], &s->models[i].versions[k],
+                               &s->models[i].versions[k].replicas[j], &like, &v[n++]);
     r = direct_look_at(x, v, n, err);
     return r < 0 ? r : direct_keep(x, v, n, err);
 }
@@ -154,6 +178,15 @@ static int direct_headers(struct controller *x, char **ret, struct err *err)
     return r;
 }
 
+/* Who hangs is none that is ready. */
+int controller_direct_once(struct controller *x, struct err *err)
+{
+    AUTO_FREE char *headers = NULL;
+    int r = direct_headers(x, &headers, err);
+
+    return r < 0 ? r : direct_look_all(x, headers, loop_in(x->o->loop, FIRST_MS), err);
+}
+
 int controller_direct_run(void *arg, struct err *err)
 {
     struct controller *x = arg;
@@ -162,7 +195,7 @@ int controller_direct_run(void *arg, struct err *err)
 
     x->ready = r == 0;
     while (r == 0) {
-        r = direct_look_all(x, headers, err);
+        r = direct_look_all(x, headers, LOOP_NEVER, err);
         if (r == 0)
             r = fiber_sleep(x->o->loop, LOOK_MS);
     }
@@ -172,13 +205,15 @@ int controller_direct_run(void *arg, struct err *err)
 
 /* ---- what a gateway would report ---- */
 
-static json_t *direct_replicas(const struct controller *x, const struct gateway_version *v,
-                               int *ret_ready)
+static json_t *direct_replicas(const struct controller *x, const struct gateway_model *m,
+                               const struct gateway_version *v, int *ret_ready)
 {
     AUTO_JSON *list = json_array();
+    char backend[HAPROXY_BACKEND];
 
+    (void)haproxy_backend(backend, m, v->number);
     for (size_t i = 0; list && i < v->n; i++) {
-        bool ready = strs_has(&x->up, v->replicas[i].address);
+        bool ready = controller_direct_is_up(x, backend, v->replicas[i].address);
 
         *ret_ready += ready;
         if (json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name", v->replicas[i].name,
@@ -196,7 +231,7 @@ static json_t *direct_model(const struct controller *x, const struct gateway_mod
 
     for (size_t i = 0; versions && i < m->n; i++) {
         int ready = 0;
-        json_t *replicas = direct_replicas(x, &m->versions[i], &ready);
+        json_t *replicas = direct_replicas(x, m, &m->versions[i], &ready);
 
         if (json_array_append_new(versions, json_pack("{s:I, s:o, s:i}", "version",
                                                       (json_int_t)m->versions[i].number, "replicas",

@@ -40,7 +40,7 @@ struct controller {
     bool lost_alias;                 /* the same of the last look at aliases */
     struct traffic_history *history; /* NULL: not looked yet */
     int64_t history_due;             /* when what is open is written again */
-    struct strs up;                  /* without a gateway: addresses of replicas that are ready */
+    struct strs up; /* replicas that are ready: without a gateway, or before its first look */
 };
 
 void controller_note(const struct controller *x, const char *fmt, ...)
@@ -59,7 +59,10 @@ int controller_updates(struct controller *x, const json_t *report, const struct 
 /* Aliases that are followed. */
 void controller_follow(struct controller *x);
 
-/* ---- controller_direct.c: without a gateway ---- */
+/* ---- controller_direct.c: without a gateway, or before it starts ---- */
+/* Which replicas are ready now? controller_direct_is_up() knows it then. */
+int controller_direct_once(struct controller *x, struct err *err);
+bool controller_direct_is_up(const struct controller *x, const char *backend, const char *address);
 int controller_direct_run(void *x, struct err *err); /* a fiber, in place of the gateway's */
 /* What a gateway would say; the caller's. */
 int controller_direct_report(const struct controller *x, char **ret, struct err *err);

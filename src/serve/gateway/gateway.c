@@ -248,6 +248,8 @@ static int gateway_begin(struct gateway *g, struct err *err)
     if (r == 0)
         r = gateway_listen(g, err);
     if (r == 0)
+        r = gateway_declare(g, err); /* replicas that are known to be up are asked at once */
+    if (r == 0)
         r = gateway_apply(g, g->o.spec, err);
     if (r == 0)
         r = gateway_control_start(g, err);

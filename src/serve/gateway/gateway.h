@@ -13,6 +13,7 @@
 #pragma once
 #include "base/err.h"
 #include "loop/loop.h"
+#include <stdbool.h>
 
 struct gateway_options {
     struct loop *loop;
@@ -20,6 +21,9 @@ struct gateway_options {
     const char *spec;    /* the file; its "listen" counts once, at the start */
     const char *dir;     /* absolute, ours alone: what HAProxy reads is written there */
     const char *control; /* the control socket */
+    /* NULL, or: is this replica of "MODEL:VERSION" known to be ready? It gets requests at once; all
+     * others when HAProxy's first checks have passed. Asked at the start alone. */
+    bool (*is_up)(void *user, const char *backend, const char *address);
     void (*on_ready)(void *user, const char *host, int port);
     void (*note)(void *user, const char *text); /* for people: HAProxy died, a version went back */
     void *user;

@@ -166,6 +166,8 @@ static bool apply_is_up(void *user, const char *backend, const char *address)
     const struct gateway *g = user;
     const struct haproxy_server *s = gateway_server(g, backend, address);
 
+    if (g->looked == 0)
+        return g->o.is_up && g->o.is_up(g->o.user, backend, address);
     return s && s->up && !s->draining && !gateway_is_drained(g, address);
 }
 

@@ -100,6 +100,8 @@ const struct haproxy_server *gateway_server(const struct gateway *g, const char 
 /* ---- gateway_servers.c: under the lock ---- */
 int gateway_look(struct gateway *g, struct err *err);    /* asks HAProxy: g->view */
 int gateway_servers(struct gateway *g, struct err *err); /* does what there is to do */
+/* What goes through the spec's versions and replicas is counted from now on. */
+int gateway_declare(struct gateway *g, struct err *err);
 bool gateway_is_drained(const struct gateway *g, const char *address);
 
 /* ---- gateway_control.c, gateway_status.c, gateway_totals.c ---- */

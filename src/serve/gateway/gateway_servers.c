@@ -126,6 +126,25 @@ static int servers_count(struct gateway *g, struct wanted *w)
     return r;
 }
 
+static int servers_declare(struct gateway *g, struct wanted *w, struct err *err)
+{
+    int r = servers_list(g, w);
+
+    if (r == 0)
+        r = servers_count(g, w);
+    return r < 0 ? err_oom(err) : 0;
+}
+
+int gateway_declare(struct gateway *g, struct err *err)
+{
+    struct wanted w = { 0 };
+    int r = servers_declare(g, &w, err);
+
+    free(w.v);
+    free(w.backends);
+    return r;
+}
+
 /* ---- doing it ---- */
 
 /* It comes into service with the weight 0 and as not healthy, so that it gets its first request
@@ -205,12 +224,8 @@ int gateway_servers(struct gateway *g, struct err *err)
                                   .drain_ms = g->spec->drain_ms };
     bool waiting = false;
     size_t n = 0;
-    int r = servers_list(g, &w);
+    int r = servers_declare(g, &w, err);
 
-    if (r == 0)
-        r = servers_count(g, &w);
-    if (r < 0)
-        (void)err_oom(err);
     in.wanted = w.v;
     in.n_wanted = w.n;
     if (r == 0)
