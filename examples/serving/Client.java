@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
@@ -31,6 +32,7 @@ import java.util.concurrent.ThreadLocalRandom;
 public class Client {
     private static final Duration PATIENCE = Duration.ofSeconds(60); // to try before giving up
     private static final int BATCH = 4096; // rows of a request
+    private static final Set<Integer> AGAIN = Set.of(408, 429, 502, 503); // answers after which it asks again
     private static final String HEAD = "Inference-Header-Content-Length";
 
     private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1)
@@ -81,7 +83,7 @@ public class Client {
                     return answer;
                 error = new IOException(answer.statusCode() + ": "
                         + new String(answer.body(), StandardCharsets.UTF_8));
-                if (answer.statusCode() != 429 && answer.statusCode() != 502 && answer.statusCode() != 503)
+                if (!AGAIN.contains(answer.statusCode()))
                     throw new IllegalArgumentException(error.getMessage());
                 wait = Math.max(wait, 1000 * answer.headers().firstValueAsLong("Retry-After").orElse(0));
             } catch (IOException lost) {

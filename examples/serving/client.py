@@ -55,7 +55,7 @@ class Deployment:
                 return self.ask(rows)
             except urllib.error.HTTPError as refused:
                 error = f"{refused.code}: {json.load(refused)['error']}"
-                if refused.code not in (429, 502, 503):
+                if refused.code not in (408, 429, 502, 503):
                     raise SystemExit(error) from None
                 wait = max(wait, float(refused.headers.get("Retry-After", 0)))
             except (OSError, ValueError, subprocess.CalledProcessError) as lost:

@@ -32,7 +32,7 @@ request() {
 answer=$(mktemp)
 trap 'rm -f "$answer"' EXIT
 
-# curl sends a request again by itself when the answer is 429, 502 or 503, after the time that Retry-After
+# curl sends a request again by itself when the answer is 408, 429, 502 or 503, after the time that Retry-After
 # names or a growing one. Where nobody listens any more (code 7), the deployment may have moved.
 for _ in 1 2 3 4 5; do
     code=0

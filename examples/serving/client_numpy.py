@@ -77,7 +77,7 @@ class Deployment:
                 if answer.status == 200:
                     return got, int(answer.headers.get(HEAD, 0))
                 error = f"{answer.status}: {json.loads(got)['error']}"
-                if answer.status not in (429, 502, 503):
+                if answer.status not in (408, 429, 502, 503):
                     raise SystemExit(error)
                 wait = max(wait, float(answer.headers.get("Retry-After", 0)))
             except (OSError, ValueError, http.client.HTTPException, subprocess.CalledProcessError) as lost:

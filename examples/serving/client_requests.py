@@ -20,9 +20,9 @@ from urllib3.util import Retry
 BATCH = 256  # rows of a request
 PATIENCE = 60  # seconds to try before giving up
 
-# Sends a request again that found no room (429, 503) or whose replica was lost (502), after the time that
-# Retry-After names or a growing one. To predict twice does no harm, so POST is repeated as well.
-AGAIN = Retry(total=10, connect=2, read=2, backoff_factor=0.1, status_forcelist=(429, 502, 503),
+# Sends a request again that came too slowly (408), found no room (429, 503) or whose replica was lost (502), after
+# the time that Retry-After names or a growing one. To predict twice does no harm, so POST is repeated as well.
+AGAIN = Retry(total=10, connect=2, read=2, backoff_factor=0.1, status_forcelist=(408, 429, 502, 503),
               allowed_methods=None, respect_retry_after_header=True, raise_on_status=False)
 
 

@@ -77,7 +77,7 @@ class Deployment:
                 if answer.status == 200:
                     return json.loads(got)["predictions"]
                 error = f"{answer.status}: {got[:1000].decode(errors='replace')}"
-                if answer.status not in (429, 502, 503):
+                if answer.status not in (408, 429, 502, 503):
                     raise RuntimeError(error)
                 wait = max(wait, float(answer.headers.get("Retry-After", 0)))
             except (OSError, ValueError, http.client.HTTPException) as lost:

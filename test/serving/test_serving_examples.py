@@ -1,12 +1,16 @@
 """The clients in examples/serving, as they stand there, against a real deployment."""
 
+import contextlib
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import environment
 import pytest
@@ -100,6 +104,45 @@ def test_a_replica_that_is_restarted_is_waited_for(shop, url, client):
     port = next(t["ports"][0] for t in shop.status("shop")["tasks"] if t["role"] == "a")
     os.kill(shop.find(f"ydl-native serve --host 127.0.0.1 --port {port}")[0], signal.SIGKILL)
     assert near(answers(client, shop.command(*CLIENTS[client](url, "rows.csv"))), wanted)
+
+
+class Slow(threading.Thread):
+    """A way to `url` whose first request is answered as one that came too slowly."""
+
+    def __init__(self, url):
+        super().__init__(daemon=True)
+        self.at, self.server, self.refused = urlsplit(url), socket.create_server(("127.0.0.1", 0)), 0
+        self.url = f"http://127.0.0.1:{self.server.getsockname()[1]}"
+        self.start()
+
+    def run(self):
+        connection, _ = self.server.accept()
+        with connection:
+            connection.sendall(b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 17\r\n\r\n"
+                               b'{"error": "slow"}')
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(65536):
+                pass
+        self.refused += 1
+        while True:
+            client, _ = self.server.accept()
+            server = socket.create_connection((self.at.hostname, self.at.port))
+            for ends in ((client, server), (server, client)):
+                threading.Thread(target=self.forward, args=ends, daemon=True).start()
+
+    @staticmethod
+    def forward(source, target):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+
+@every_client
+def test_a_request_that_came_too_slowly_is_sent_again(shop, url, client):
+    """As the gateway and the replicas say to a program that was paused while it sent."""
+    wanted, slow = wanted_of(shop, "shop"), Slow(url)
+    assert near(answers(client, shop.command(*CLIENTS[client](slow.url, "rows.csv"))), wanted) and slow.refused == 1
 
 
 @every_client
