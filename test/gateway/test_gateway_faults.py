@@ -1,13 +1,14 @@
 """What dies behind the gateway, or of it, and what its clients notice."""
 
 import asyncio
+import json
 import os
 import signal
 import socket
 import time
 
 import pytest
-from gateway_support import Gateway, Load, Replica, away, haproxies, model, request, running, until
+from gateway_support import Gateway, Load, Replica, away, haproxies, model, parse, request, running, until
 
 
 def test_replicas_that_are_killed_every_second_give_no_wrong_answer(tmp_path):
@@ -32,6 +33,37 @@ def test_replicas_that_are_killed_every_second_give_no_wrong_answer(tmp_path):
         assert not load.wrong
         assert load.outcomes[200] >= total - 3, load.failures[:10]
         assert set(load.outcomes) <= {200, 502}, load.failures[:10]
+
+
+def test_a_request_whose_body_comes_after_its_head_goes_to_another_replica(tmp_path):
+    """Many clients send both by a call each."""
+    replicas = {n: Replica(n) for n in "ab"}
+    g = Gateway(tmp_path, threads=1, models=[model(list(replicas.values()))]).start()
+
+    def holder():
+        return next((r["name"] for r in g.versions()[1]["replicas"] if r["in_flight"]), None)
+
+    with running(g, *replicas.values()), socket.create_connection(("127.0.0.1", g.port), timeout=60) as s:
+        g.await_ready("a", "b")
+        s.sendall(b"POST /v2/models/m/infer HTTP/1.1\r\nHost: t\r\nX-Delay: 3000\r\nConnection: close\r\n"
+                  b"Content-Length: 4\r\n\r\n")
+        assert request(g.port)[0] == 200  # by then HAProxy has read the head
+        s.sendall(b"body")
+        name = until(holder, "a replica has the request")
+        replicas[name].kill()
+        status, _, answer = parse(s.makefile("rb").read())
+        assert status == 200 and json.loads(answer)["length"] == 4
+        assert json.loads(answer)["replica"] != name
+
+
+def test_a_body_that_does_not_come_is_a_408(tmp_path):
+    a = Replica("a")
+    g = Gateway(tmp_path, timeout="1s", models=[model([a])]).start()
+    with running(g, a), socket.create_connection(("127.0.0.1", g.port), timeout=60) as s:
+        g.await_ready("a")
+        s.sendall(b"POST /v2/models/m/infer HTTP/1.1\r\nHost: t\r\nContent-Length: 4\r\n\r\nbo")
+        status, _, answer = parse(s.makefile("rb").read())
+        assert status == 408 and "too slowly" in json.loads(answer)["error"]
 
 
 def test_a_killed_haproxy_is_back_on_its_port(tmp_path):

@@ -294,6 +294,16 @@ static int conf_servers(const struct haproxy_conf *c, const struct gateway_model
     return r;
 }
 
+/* HAProxy keeps a request to send it again only when it has all of it before it sends anything.
+ * Many clients send head and body by two calls, and without this it is chance whether both are
+ * there. What does not fit the buffer goes on when that is full. Calls of gRPC may be streams that
+ * do not end. */
+static int conf_whole(const struct haproxy_conf *c, struct buf *out)
+{
+    return buf_printf(out, "    http-request wait-for-body time %lldms\n",
+                      (long long)c->spec->timeout_ms);
+}
+
 /* A replica may end a kept connection just when the next request is sent on it: so connections are
  * kept only where a request may be sent again.
  *
@@ -304,6 +314,7 @@ static int conf_servers(const struct haproxy_conf *c, const struct gateway_model
 static int conf_backend(const struct haproxy_conf *c, const struct gateway_model *m,
                         const struct gateway_version *v, const char *name, struct buf *out)
 {
+    bool grpc = haproxy_grpc_beside(name) > 0;
     int r = buf_printf(out,
                        "backend %s\n"
                        "    balance leastconn\n"
@@ -321,7 +332,9 @@ static int conf_backend(const struct haproxy_conf *c, const struct gateway_model
                        "    retry-on conn-failure%s\n",
                        m->retry ? "always" : "never", m->retry ? " empty-response 503" : "");
     if (r == 0)
-        r = conf_not_ready(m, v->number, haproxy_grpc_beside(name) > 0, out);
+        r = conf_not_ready(m, v->number, grpc, out);
+    if (r == 0 && m->retry && !grpc)
+        r = conf_whole(c, out);
     if (r == 0)
         r = buf_printf(out,
                        "    http-request deny deny_status 503 if { queue(%s) ge %u }\n"

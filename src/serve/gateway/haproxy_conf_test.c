@@ -97,6 +97,7 @@ static void connections_to_replicas_are_kept_where_a_request_may_be_sent_again(v
 
     (void)state;
     assert_non_null(strstr(conf, "    http-reuse always\n"));
+    assert_non_null(strstr(conf, "    http-request wait-for-body time 60000ms\n"));
     assert_non_null(strstr(conf, "    nbthread 1\n"));
     assert_int_equal(haproxy_server_words(&words, &m, "m:1", 1), 0);
     assert_non_null(strstr(buf_text(&words), "pool-max-conn -1"));

@@ -16,7 +16,7 @@ static const struct {
 } errors[] = {
     { 400, 400, "Bad Request", "", "This is not a valid HTTP/1.1 request." },
     { 403, 403, "Forbidden", "", "This request is not allowed." },
-    { 408, 408, "Request Timeout", "", "The request came too slowly: its header must arrive within 10 seconds." },
+    { 408, 408, "Request Timeout", "", "The request came too slowly: 10 seconds for its header, the gateway's timeout for its body." },
     { 413, 413, "Payload Too Large", "", "The request body is too large; the gateway's limit is body_max." },
     { 500, 500, "Internal Server Error", "", "The gateway failed to handle this request." },
     { 502, 502, "Bad Gateway", "", "The replica closed the connection before it answered; send the request again." },
