@@ -12,13 +12,13 @@ from ydl_cluster.cluster import Cluster
 from ydl_cluster.patience import Limit
 
 MIB = 1 << 20
-LARGE = 512 * MIB
+LARGE = 256 * MIB  # two blocks
 BROKEN = r"DataNode \d of \d: (?![\d.]+:\d)"  # a reason stands where else an address does
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """512 MB, made once."""
+    """Made once."""
     path = noise(tmp_path_factory.mktemp("large") / "data", LARGE)
     yield path
     path.unlink()

@@ -1,9 +1,11 @@
 """Files and trees against a real HDFS, with Hadoop's own client as the judge."""
 
+import contextlib
 import os
 import pwd
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from driver import Fed, Running, contents, drive, java, noise, refused, tree
@@ -60,6 +62,39 @@ def test_every_edge_of_packets_and_blocks(each_cluster, tmp_path):
         assert (tmp_path / "out" / f"{size}").read_bytes() == data[:size]
         assert (tmp_path / "out" / f"p{size}").read_bytes() == data[:size]
     drive(each_cluster, "-r", "rm", "/tmp/edge")
+
+
+@contextlib.contextmanager
+def without_aes(cluster, daemon):
+    """A DataNode as one is whose configuration says nothing of ciphers."""
+    site = Path(cluster.conf_dir) / "hdfs-site.xml"
+    before = site.read_text()
+    try:
+        site.write_text(before.replace("dfs.encrypt.data.transfer.cipher.suites", "of.nobody"))
+        try:
+            cluster.restart(daemon)
+        finally:
+            site.write_text(before)
+        yield
+    finally:
+        cluster.restart(daemon)
+
+
+def test_each_datanode_encrypts_as_it_can(krb_cluster, tmp_path):
+    """With AES, or with a cipher of DIGEST-MD5 where it was not set up for AES."""
+    data, ways = noise(tmp_path / "data", 300_000), set()
+    with without_aes(krb_cluster, "dn1"):
+        for _ in range(40):  # until both DataNodes have been chosen
+            for words in (("--overwrite", "--rep", 1, "put", data, "/tmp/encrypted"),
+                          ("get", "/tmp/encrypted", tmp_path / "copy")):
+                ours = Running(krb_cluster, *words)
+                assert ours.end() == 0, ours.lines
+                ways |= {(line.rsplit("signed in, ")[1], words[-3]) for line in ours.lines
+                         if "signed in, " in line}
+            assert (tmp_path / "copy").read_bytes() == data.read_bytes()
+            if len(ways) == 4:
+                break
+    assert ways == {(way, verb) for way in ("AES", "auth-conf") for verb in ("put", "get")}
 
 
 def test_any_part_of_a_file_can_be_read(cluster, tmp_path):

@@ -13,7 +13,10 @@ from .cluster import Cluster
 
 KINDS = {  # fixture: fields of its Spec
     "cluster": {},
-    "krb_cluster": {"kerberos": True, "protection": "privacy"},
+    # Without AES each megabyte costs a DataNode a tenth of a second: Hadoop's default is 3DES in Java.
+    # test/hdfs/test_files.py makes one DataNode that is without it.
+    "krb_cluster": {"kerberos": True, "protection": "privacy",
+                    "settings": ["hdfs:dfs.encrypt.data.transfer.cipher.suites=AES/CTR/NoPadding"]},
     # ZooKeeper is there anyway, so it has YARN's registry too.
     "ha_cluster": {"ha": True, "registry": True},
     # Its ResourceManager hands out opportunistic containers too, as some clusters' do. One node more
