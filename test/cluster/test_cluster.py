@@ -172,6 +172,7 @@ def test_no_ticket_no_entry(krb_cluster):
     assert done.returncode != 0 and "authenticate via:[TOKEN, KERBEROS]" in done.stderr
 
 
+@pytest.mark.full
 def test_the_other_resourcemanager_takes_over(ha_cluster):
     before = ha_cluster.active("rm")
     ha_cluster.kill(before)
@@ -186,6 +187,7 @@ def test_the_other_namenode_takes_over(ha_cluster, tmp_path):
     assert_files_travel(ha_cluster, "bob", tmp_path)
 
 
+@pytest.mark.full
 def test_masters_change_places_in_peace(ha_cluster):
     for what in ("nn", "rm"):
         before = ha_cluster.active(what)

@@ -58,7 +58,8 @@ def _check_end(master: Master, user: str = ME, restarted: bool = False) -> None:
     assert len(master.lines("completed")) == 7  # each told once
 
 
-@pytest.mark.parametrize("each_cluster", ["cluster", "krb_cluster"], indirect=True)
+@pytest.mark.parametrize("each_cluster", [
+    "cluster", pytest.param("krb_cluster", marks=pytest.mark.full)], indirect=True)
 def test_survives_a_restart_of_the_resourcemanager(each_cluster, tmp_path):
     hosts = _hosts(each_cluster)
     with Master(each_cluster, tmp_path) as master:

@@ -6,8 +6,12 @@ import signal
 import pytest
 from test_yarn_faults import Run
 
+# Where there are two of each master, the tests of their failover run a job, too.
+OLD_AND_HA = pytest.mark.parametrize("each_cluster", [
+    "old_cluster", pytest.param("ha_cluster", marks=pytest.mark.full)], indirect=True)
 
-@pytest.mark.parametrize("each_cluster", ["old_cluster", "ha_cluster"], indirect=True)
+
+@OLD_AND_HA
 def test_a_job_runs_and_leaves_its_results(jobs_on, each_cluster):
     jobs = jobs_on(each_cluster)
     (jobs.work / "a.py").write_text("import b; print(b.x)")
@@ -17,7 +21,7 @@ def test_a_job_runs_and_leaves_its_results(jobs_on, each_cluster):
     assert jobs.ended()["finalStatus"] == "SUCCEEDED"
 
 
-@pytest.mark.parametrize("each_cluster", ["old_cluster", "ha_cluster"], indirect=True)
+@OLD_AND_HA
 def test_a_new_master_takes_over_there_too(jobs_on, each_cluster):
     run = Run(jobs_on(each_cluster), 50)
     os.kill(run.pid("ydl-node master"), signal.SIGKILL)
