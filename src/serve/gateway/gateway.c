@@ -189,6 +189,7 @@ static void gateway_end(struct gateway *g)
     free(g->view.servers);
     free(g->routes);
     traffic_free(g->traffic);
+    json_decref(g->others);
     strs_done(&g->drained);
     buf_done(&g->core);
     gateway_secrets_done(&g->secrets);

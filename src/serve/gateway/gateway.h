@@ -6,6 +6,8 @@
  *     {"do": "status"}                               what gateway_status_json() says
  *     {"do": "totals"}                               requests of each version since it is in the
  * spec
+ *     {"do": "counts"}                               the same for another gateway to add …
+ *     {"do": "add", "from": NAME, "counts": PATH}    … which does so by this
  *     {"do": "canary", "model": M, "percent": 10}    changes the canary's share at once
  *     {"do": "drain", "replica": NAME or ADDRESS, "wait": "30s"}   no new requests for it
  *

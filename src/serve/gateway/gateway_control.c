@@ -47,6 +47,21 @@ static int control_totals(struct gateway *g, const json_t *v, json_t **ret, stru
     return gateway_totals_json(g, ret, err);
 }
 
+static int control_counts(struct gateway *g, const json_t *v, json_t **ret, struct err *err)
+{
+    return gateway_counts_json(g, !json_is_false(json_object_get(v, "replicas")), ret, err);
+}
+
+static int control_add(struct gateway *g, const json_t *v, json_t **ret, struct err *err)
+{
+    const char *from = control_text(v, "from", err);
+    const char *path = from ? control_text(v, "counts", err) : NULL;
+    int r = path ? gateway_add_counts(g, from, path, json_is_true(json_object_get(v, "base")), err)
+                 : -EINVAL;
+
+    return r < 0 ? r : json_make(ret, err, "{s:b}", "ok", 1);
+}
+
 static int control_share(struct gateway *g, size_t at, unsigned percent, struct err *err)
 {
     struct gateway_model *m = &g->spec->models[at];
@@ -161,8 +176,9 @@ static const struct {
     const char *name;
     int (*run)(struct gateway *g, const json_t *v, json_t **ret, struct err *err);
 } commands[] = {
-    { "apply", control_apply },   { "canary", control_canary }, { "drain", control_drain },
-    { "status", control_status }, { "totals", control_totals },
+    { "add", control_add },       { "apply", control_apply }, { "canary", control_canary },
+    { "counts", control_counts }, { "drain", control_drain }, { "status", control_status },
+    { "totals", control_totals },
 };
 
 static int control_command(struct gateway *g, const char *line, size_t n, json_t **ret,
@@ -181,7 +197,7 @@ static int control_command(struct gateway *g, const char *line, size_t n, json_t
         if (str_eq(commands[i].name, name))
             return commands[i].run(g, v, ret, err);
     err_set(err, -EINVAL, "'%.64s' is not a command", name);
-    err_hint(err, "commands are apply, canary, drain, status and totals");
+    err_hint(err, "commands are add, apply, canary, counts, drain, status and totals");
     return -EINVAL;
 }
 

@@ -14,6 +14,8 @@
 #include "serve/gateway/traffic.h"
 
 #define GATEWAY_LEAVING 16 /* processes that answer what they have, after reloads */
+#define GATEWAY_OTHERS 64  /* other gateways whose counts are added to ours */
+#define GATEWAY_COUNTS_MAX (2 * MIB)
 
 /* One HAProxy and the directory that it was made from. */
 struct gateway_process {
@@ -63,6 +65,8 @@ struct gateway {
     struct gateway_view view;
     struct gateway_route *routes; /* one for each model of the spec, in its order */
     struct traffic *traffic;
+    json_t
+        *others; /* what was added last, by the name of the gateway that said it; NULL: nothing */
     struct strs drained; /* addresses */
     int64_t looked;      /* when `view` was filled; 0: never */
     bool busy, settled;
@@ -104,10 +108,17 @@ int gateway_servers(struct gateway *g, struct err *err); /* does what there is t
 int gateway_declare(struct gateway *g, struct err *err);
 bool gateway_is_drained(const struct gateway *g, const char *address);
 
-/* ---- gateway_control.c, gateway_status.c, gateway_totals.c ---- */
+/* ---- gateway_control.c, gateway_counts.c, gateway_status.c, gateway_totals.c ---- */
 int gateway_control_start(struct gateway *g, struct err *err);
 /* The address of a replica that is named by it or by its name; NULL. Borrowed from the spec. */
 const char *gateway_replica(const struct gateway *g, const char *name);
 int gateway_status_json(struct gateway *g, json_t **ret, struct err *err);
 /* What each version had since it is in the spec: counts that only grow, and all times. */
 int gateway_totals_json(struct gateway *g, json_t **ret, struct err *err);
+/* The same in the form of counts.h, with refused and retried requests; `replicas`: of each as well.
+ */
+int gateway_counts_json(const struct gateway *g, bool replicas, json_t **ret, struct err *err);
+/* Adds those of another gateway, which a file has. `base`: they were counted before, and only what
+ * comes from now on is added. */
+int gateway_add_counts(struct gateway *g, const char *from, const char *path, bool base,
+                       struct err *err);

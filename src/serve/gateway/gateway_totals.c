@@ -13,7 +13,7 @@ static int totals_version(struct gateway *g, const struct gateway_model *m,
 
     if (!s)
         return err_oom(err);
-    if (traffic_all(g->traffic, haproxy_backend(backend, m, v->number), s) < 0)
+    if (traffic_all(g->traffic, haproxy_backend(backend, m, v->number), "", s) < 0)
         return 0; /* it was added a moment ago */
     r = json_make(&one, err, "{s:s, s:I, s:I, s:I, s:o}", "model", m->name, "version",
                   (json_int_t)v->number, "requests", (json_int_t)s->requests, "errors",

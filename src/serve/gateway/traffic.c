@@ -15,7 +15,7 @@ struct series {
     struct traffic_sum windows[TRAFFIC_WINDOWS];
     int64_t began[TRAFFIC_WINDOWS]; /* 0: not in use */
     struct traffic_sum *marked;     /* NULL: no mark */
-    struct traffic_sum *all;        /* NULL: a server's */
+    struct traffic_sum all;
     int64_t marked_at;
     unsigned at;
 };
@@ -27,10 +27,8 @@ struct traffic {
 
 static struct series *series_free(struct series *s)
 {
-    if (s) {
+    if (s)
         free(s->marked);
-        free(s->all);
-    }
     free(s);
     return NULL;
 }
@@ -87,7 +85,7 @@ int traffic_declare(struct traffic *t, const char *backend, const char *server, 
     if (t->n == TRAFFIC_SERIES)
         return -E2BIG;
     s = calloc(1, sizeof(*s));
-    if (!s || (!*server && !(s->all = calloc(1, sizeof(*s->all)))))
+    if (!s)
         return -ENOMEM;
     (void)snprintf(s->name, sizeof(s->name), "%.127s/%.127s", backend, server);
     s->began[0] = now;
@@ -126,18 +124,23 @@ static void sum_count(struct traffic_sum *s, const struct haproxy_request *q)
     histogram_add(&s->times, q->us);
 }
 
-static void series_count(struct series *s, const struct haproxy_request *q, int64_t now)
+/* The window that is open. */
+static struct traffic_sum *series_window(struct series *s, int64_t now)
 {
     if (now - s->began[s->at] >= TRAFFIC_WINDOW_MS) {
         s->at = (s->at + 1) % TRAFFIC_WINDOWS;
         s->windows[s->at] = (struct traffic_sum){ 0 };
         s->began[s->at] = now;
     }
-    sum_count(&s->windows[s->at], q);
+    return &s->windows[s->at];
+}
+
+static void series_count(struct series *s, const struct haproxy_request *q, int64_t now)
+{
+    sum_count(series_window(s, now), q);
     if (s->marked)
         sum_count(s->marked, q);
-    if (s->all)
-        sum_count(s->all, q);
+    sum_count(&s->all, q);
 }
 
 void traffic_count(struct traffic *t, const struct haproxy_request *q, int64_t now)
@@ -180,15 +183,31 @@ int traffic_recent(struct traffic *t, const char *backend, const char *server, i
     return 0;
 }
 
-int traffic_all(const struct traffic *t, const char *backend, struct traffic_sum *ret)
+int traffic_all(const struct traffic *t, const char *backend, const char *server,
+                struct traffic_sum *ret)
 {
     size_t at;
 
     *ret = (struct traffic_sum){ 0 };
-    if (!traffic_find(t, backend, "", &at))
+    if (!traffic_find(t, backend, server, &at))
         return -ENOENT;
-    *ret = *t->v[at]->all;
+    *ret = t->v[at]->all;
     return 0;
+}
+
+void traffic_add(struct traffic *t, const char *backend, const char *server,
+                 const struct traffic_sum *sum, int64_t now)
+{
+    struct series *s;
+    size_t at;
+
+    if (!traffic_find(t, backend, server, &at))
+        return;
+    s = t->v[at];
+    sum_add(series_window(s, now), sum);
+    if (s->marked)
+        sum_add(s->marked, sum);
+    sum_add(&s->all, sum);
 }
 
 void traffic_mark(struct traffic *t, const char *backend, int64_t now)

@@ -37,8 +37,13 @@ void traffic_count(struct traffic *t, const struct haproxy_request *q, int64_t n
 /* The last minute; -ENOENT when it is not declared. */
 int traffic_recent(struct traffic *t, const char *backend, const char *server, int64_t now,
                    struct traffic_sum *ret);
-/* A whole backend since it was declared; -ENOENT. */
-int traffic_all(const struct traffic *t, const char *backend, struct traffic_sum *ret);
+/* All since it was declared; -ENOENT. */
+int traffic_all(const struct traffic *t, const char *backend, const char *server,
+                struct traffic_sum *ret);
+/* What went through another gateway counts like what went through this one, as of `now`; nothing
+ * where it is not declared. */
+void traffic_add(struct traffic *t, const char *backend, const char *server,
+                 const struct traffic_sum *sum, int64_t now);
 /* From now on, a second count; what it has since then. */
 void traffic_mark(struct traffic *t, const char *backend, int64_t now);
 int traffic_marked(struct traffic *t, const char *backend, int64_t now, struct traffic_sum *ret);

@@ -78,11 +78,11 @@ static void a_version_has_all_of_its_requests(void **state)
 
     (void)state;
     assert_non_null(t);
-    assert_int_equal(traffic_all(t, "m:1", &s), -ENOENT);
+    assert_int_equal(traffic_all(t, "m:1", "", &s), -ENOENT);
     assert_int_equal(traffic_declare(t, "m:1", "", 1), 0);
     for (int64_t now = 1; now < 1000000; now += 1000)
         count(t, "", now == 1, 100, now);
-    assert_int_equal(traffic_all(t, "m:1", &s), 0);
+    assert_int_equal(traffic_all(t, "m:1", "", &s), 0);
     assert_int_equal(s.requests, 1000);
     assert_int_equal(s.errors, 1);
     assert_int_equal(s.times.total, 1000);
