@@ -1,4 +1,5 @@
-/* serve.c - a deployment of models, as 'ydl serve' makes it: a gateway and the replicas behind it.
+/* serve.c - a deployment of models, as 'ydl serve' makes it: gateways, one as a rule, and the
+ * replicas behind them.
  *
  * Its roles but the gateway are groups of replicas. Tasks know nothing of each other: the gateway
  * finds replicas by the job's key-value store, and they come and go while it lasts. */
@@ -7,7 +8,6 @@
 static const struct framework_role roles[] = {
     { .name = "gateway",
       .decides = true,
-      .one = true,
       .ports = 1,
       .doc = "takes requests and gives them to replicas" },
     { .name = "worker", .ranked = true, .decides = true, .doc = "any name: a group of replicas" },

@@ -10,6 +10,7 @@
 #include "native/python.h"
 #include "serve/deployment/controller.h"
 #include "serve/deployment/deployment_plan.h"
+#include "serve/deployment/gateway_reports.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -113,7 +114,8 @@ static int native_deployment_run(struct cli *c, struct err *err)
     struct deployment_call x = { .cli = c, .err = err };
     AUTO_FREE char *program = NULL;
     AUTO_FREE char *listen = NULL;
-    const char *host = NULL, *port = NULL;
+    const char *host = NULL, *port = NULL, *index = NULL;
+    int64_t n = 0;
     int r = a->direct ? 0 : haproxy_find(a->haproxy, &program, err);
 
     if (r == 0)
@@ -124,12 +126,17 @@ static int native_deployment_run(struct cli *c, struct err *err)
         r = native_task_variable("YDL_HOST", &host, err);
     if (r == 0 && !a->direct)
         r = native_task_variable("YDL_PORT", &port, err);
+    if (r == 0)
+        r = native_task_variable("YDL_INDEX", &index, err);
+    if (r == 0 && str_to_i64(index, 0, GATEWAYS_MOST - 1, &n) < 0)
+        r = err_set(err, -EINVAL, "a deployment has no gateway '%s'", index);
     if (r < 0)
         return r;
     listen = str_printf("%s:%s", a->host ? a->host : host, port ? port : "0");
     if (!listen)
         return err_oom(err);
     x.o.listen = listen;
+    x.o.index = (unsigned)n;
     x.o.haproxy = program;
     x.o.note = deployment_note;
     x.o.find = deployment_find;

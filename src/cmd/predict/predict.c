@@ -115,14 +115,22 @@ int predict_refused(int status, struct buf *answer, struct err *err)
                    "%s (status %d)", text ? text : "the request was refused", status);
 }
 
-/* Without a gateway: another replica than the one that does not answer. */
-static void predict_next(const json_t *report, char url[SERVE_URL])
+/* Another address than the one where nobody answers; the same if there is no other. */
+static bool predict_other(const json_t *urls, char url[SERVE_URL])
 {
-    AUTO_JSON *urls = serve_is_direct(report) ? serve_direct_urls(report) : NULL;
     const char *next = serve_direct_next(urls, url);
 
     if (next)
         (void)snprintf(url, SERVE_URL, "%s", next);
+    return next;
+}
+
+/* Without a gateway: another replica. */
+static void predict_next(const json_t *report, char url[SERVE_URL])
+{
+    AUTO_JSON *urls = serve_is_direct(report) ? serve_direct_urls(report) : NULL;
+
+    (void)predict_other(urls, url);
 }
 
 int predict_address(struct job_call *x, char url[SERVE_URL], struct err *err)
@@ -130,16 +138,15 @@ int predict_address(struct job_call *x, char url[SERVE_URL], struct err *err)
     bool tls = str_starts(url, "https://");
     AUTO_JSON *report = NULL;
     AUTO_JSON *status = NULL;
+    AUTO_JSON *urls = NULL;
 
     if (client_status(x->client, true, &status, NULL) < 0)
         return 0;
     if (json_is_integer(json_object_get(status, "ended")))
         return err_set(err, -ENOENT, "the deployment '%s' has ended", format_text(status, "name"));
-    if (serve_url(status, url)) {
-        if (tls)
-            serve_secure_url(url);
+    urls = serve_urls(status, tls);
+    if (predict_other(urls, url))
         return 0;
-    }
     report = serve_report(x, 0);
     predict_next(report, url);
     return 0;

@@ -53,6 +53,7 @@ struct rows {
 struct rows_worker {
     struct rows *w;
     struct http_client *http;
+    char url[SERVE_URL]; /* where it was connected to last */
     struct row_batch batch;
     struct buf request, answer, lines;
     size_t json; /* bytes of JSON at the beginning of the answer */
@@ -204,12 +205,13 @@ static int take_batch(struct rows *w, struct row_batch *b, uint64_t *ret_turn, s
 
 /* ---- asking ---- */
 
-/* It may have moved. One that has ended is not asked again. */
-static int find_again(struct rows *w, struct err *err)
+/* It may have moved, or there is another gateway. One that has ended is not asked again. */
+static int find_again(const struct rows_worker *o, struct err *err)
 {
+    struct rows *w = o->w;
     int r;
 
-    if (w->finding) /* one does it for all */
+    if (w->finding || !str_eq(o->url, w->url)) /* one does it for all */
         return 0;
     w->finding = true;
     r = predict_address(w->x, w->url, err);
@@ -235,8 +237,10 @@ static int ask_once(struct rows_worker *o, size_t json, int64_t deadline, int64_
     int r = headers ? 0 : err_oom(err);
 
     *ret_after = 0;
-    if (r == 0 && !o->http)
-        r = serve_connect(w->x->loop, w->url, w->q->trust, deadline, &o->http, err);
+    if (r == 0 && !o->http) {
+        memcpy(o->url, w->url, sizeof(o->url));
+        r = serve_connect(w->x->loop, o->url, w->q->trust, deadline, &o->http, err);
+    }
     if (r == 0)
         r = http_ask(o->http, &q, deadline, &answer, err);
     buf_reset(&o->answer);
@@ -280,7 +284,7 @@ static int ask_until(struct rows_worker *o, size_t json, struct err *err)
         slept = fiber_sleep(l, pause);
         if (slept < 0)
             return err_set(err, slept, "interrupted");
-        if (r < 0 && find_again(o->w, err) < 0)
+        if (r < 0 && find_again(o, err) < 0)
             return -ENOENT;
     }
 }

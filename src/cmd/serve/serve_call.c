@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define READY_MS 2000
 #define CONNECT_MS 5000 /* a machine that is gone does not even refuse */
 
 struct serve_search {
@@ -259,4 +260,14 @@ int serve_ask(struct loop *l, const struct serve_request *q, struct buf *ret, st
     if (r == 0)
         r = serve_read(c, deadline, ret, err);
     return r < 0 ? r : answer.status;
+}
+
+bool serve_is_ready(struct loop *l, const char *url, const struct serve_trust *trust)
+{
+    const struct serve_request q = {
+        .method = "GET", .url = url, .path = "/v2/health/ready", .timeout = READY_MS, .trust = trust
+    };
+    AUTO_BUF body = { .max = MIB };
+
+    return serve_ask(l, &q, &body, NULL) == 200;
 }

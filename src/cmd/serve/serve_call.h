@@ -58,3 +58,5 @@ struct serve_request {
     const struct serve_trust *trust; /* may be NULL */
 };
 int serve_ask(struct loop *l, const struct serve_request *q, struct buf *ret, struct err *err);
+/* Does it have a replica that is ready? */
+bool serve_is_ready(struct loop *l, const char *url, const struct serve_trust *trust);

@@ -41,10 +41,10 @@ struct deploying {
     size_t n;
     const char *name;
     json_t *plan;
-    char *text, url[SERVE_URL];
+    char *text;
     struct serve_uploads uploads; /* on YARN, like what follows */
     struct serve_copies copies;
-    json_t *urls; /* without a gateway: those of the replicas */
+    json_t *urls; /* of its gateways; without one those of the replicas */
     bool only_plan;
 };
 
@@ -100,6 +100,7 @@ static int make_text(struct deploying *d, struct err *err)
         .n = d->n,
         .direct = d->w.direct,
         .haproxy = d->w.haproxy,
+        .gateways = d->w.count,
         .host = d->w.host,
         .port = d->w.port,
         .key_file = d->w.key_file,
@@ -154,17 +155,20 @@ static bool are_ready(struct deploying *d)
     return ready;
 }
 
-static bool is_answering(struct deploying *d)
+/* Each of them. */
+static bool gateways_answer(struct deploying *d, const json_t *status)
 {
     const struct serve_trust trust = { .ca = d->w.certificate, .any_name = true };
-    const struct serve_request q = {
-        .method = "GET", .url = d->url, .path = "/v2/health/ready", .timeout = 2000, .trust = &trust
-    };
-    AUTO_BUF body = { .max = MIB };
+    const json_t *one;
+    bool all;
+    size_t i;
 
-    if (d->w.certificate)
-        serve_secure_url(d->url);
-    return serve_ask(d->x->loop, &q, &body, NULL) == 200;
+    json_decref(d->urls);
+    d->urls = serve_urls(status, d->w.certificate != NULL);
+    all = json_array_size(d->urls) >= d->w.count;
+    json_array_foreach(d->urls, i, one) all =
+        all && serve_is_ready(d->x->loop, json_string_value(one), &trust);
+    return all;
 }
 
 static bool deploy_is_there(struct deploying *d, const json_t *status)
@@ -173,7 +177,7 @@ static bool deploy_is_there(struct deploying *d, const json_t *status)
 
     if (d->w.direct)
         return serve_direct_all(report, d->models[0].replicas, &d->urls);
-    return serve_url(status, d->url) && is_answering(d) && are_ready(d);
+    return gateways_answer(d, status) && are_ready(d);
 }
 
 /* Nothing stays that does not answer, nor what its user gave up. */
@@ -317,8 +321,6 @@ static int deploy_carry_out(struct deploying *d, struct err *err)
         return r;
     }
     r = deploy_await(d, err);
-    if (r == 0 && !d->w.direct && !(d->urls = json_pack("[s]", d->url)))
-        r = err_oom(err);
     return r != 0 ? r : deploy_print(d, err);
 }
 
@@ -386,7 +388,7 @@ static const struct cli_opt deploy_opts[] = {
     { "replicas", 0, CLI_TEXT, AT(replicas), NULL, "N", "number of model servers of each model",
       .fallback = "1", .group = CLI_RESOURCES },
     { "autoscale", 0, CLI_TEXT, AT(autoscale), NULL, "MIN-MAX",
-      "change it by the load: 1-8, or 1-8,target=4,cool-down=1m", .group = CLI_RESOURCES },
+      "follow the load: 1-8, or 1-8,target=4,cool-down=1m", .group = CLI_RESOURCES },
     { "cpus", 0, CLI_TEXT, AT(cpus), NULL, "N", "processor cores of each replica",
       .group = CLI_RESOURCES },
     { "memory", 0, CLI_TEXT, AT(memory), NULL, "SIZE", "memory limit of each replica",
@@ -421,6 +423,8 @@ static const struct cli_opt deploy_opts[] = {
       .fallback = "one with its requirements, or the active one", .group = CLI_WHAT },
     { "gateway", 0, CLI_TEXT, AT(gateway), NULL, "KIND",
       "haproxy, or none: clients ask the replicas themselves", .fallback = "haproxy",
+      .group = CLI_WHAT },
+    { "gateways", 0, CLI_TEXT, AT(gateways), NULL, "N", "number of gateways", .fallback = "1",
       .group = CLI_WHAT },
     { "haproxy", 0, CLI_TEXT, AT(haproxy), NULL, "PATH", "the HAProxy to run",
       .fallback = "from PATH, or the active Python environment", .group = CLI_WHAT, .rare = true },
@@ -473,6 +477,7 @@ const struct cli_verb verb_serve_deploy = {
         "      device: cpu\n"
         "      backend: /opt/venv\n"
         "  gateway:\n"
+        "    count: 1\n"
         "    host: 0.0.0.0\n"
         "    key-file: keys\n"
         "    certificate: cert.pem\n"

@@ -6,6 +6,7 @@
 #include "job/spec/spec_read.h"
 #include "model/models.h"
 #include "model/name.h"
+#include "serve/deployment/gateway_reports.h"
 
 #include <string.h>
 
@@ -58,6 +59,8 @@ static const struct spec_key model_keys[] = {
 static const struct spec_key gateway_keys[] = {
     { "kind", SPEC_TEXT, AT(kind),
       .help = "haproxy, or none: clients ask the replicas themselves (default: haproxy)" },
+    { "count", SPEC_COUNT, AT(count), .min = 1, .max = GATEWAYS_MOST,
+      .help = "number of gateways, each with an address of its own (default: 1)" },
     { "host", SPEC_TEXT, AT(host),
       .help = "numeric address to listen on (default: 127.0.0.1; all: 0.0.0.0)" },
     { "port", SPEC_COUNT, AT(port), .min = 1, .max = 65535,

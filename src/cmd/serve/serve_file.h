@@ -27,7 +27,7 @@ struct serve_file_model {
 };
 
 struct serve_file_gateway {
-    unsigned port; /* 0: not said */
+    unsigned port, count; /* 0: not said */
     char *kind, *host, *key_file, *certificate, *private_key, *haproxy;
 };
 

@@ -83,6 +83,9 @@ int serve_job_plan(const struct serve_job *j, json_t **ret, struct err *err)
         return r;
     if (j->direct && json_object_set_new(plan, "direct", json_true()) < 0)
         return err_oom(err);
+    if (j->gateways > 1 &&
+        json_object_set_new(plan, "gateways", json_integer((json_int_t)j->gateways)) < 0)
+        return err_oom(err);
     if (set_text(plan, "platform", j->platform) < 0 ||
         (j->origin && json_object_set(plan, "origin", j->origin) < 0) ||
         set_text(plan, "key_file", j->key_file) < 0 || set_limit(plan, j->cache_limit) < 0)
@@ -112,16 +115,20 @@ static json_t *command_of(const char *verb, const char *const *options)
     return r == 0 ? take(words) : NULL;
 }
 
+/* Several with one port cannot be on one node; others are kept apart where there is room. */
 static json_t *gateway_role(const struct serve_job *j)
 {
     const char *const options[] = { "--host", j->host, "--haproxy", j->haproxy, NULL };
+    bool on_yarn = str_eq(j->platform, "yarn");
 
     if (j->direct) /* it looks after the replicas, and listens nowhere */
         return json_pack("{s:i, s:i, s:[s, s, s]}", "count", 1, "ports", 0, "command", "ydl-native",
                          "deployment", "--direct");
-    return json_pack("{s:i, s:o, s:O*, s:s*, s:s*}", "count", 1, "command",
+    return json_pack("{s:i, s:o, s:O*, s:s*, s:s*, s:s*}", "count",
+                     j->gateways > 1 ? (int)j->gateways : 1, "command",
                      command_of("deployment", options), "files", j->files, "port", j->port,
-                     "memory", str_eq(j->platform, "yarn") ? GATEWAY_MEMORY : NULL);
+                     "memory", on_yarn ? GATEWAY_MEMORY : NULL, "spread",
+                     on_yarn && j->gateways > 1 && j->port ? "node" : NULL);
 }
 
 static json_t *replica_role(const struct serve_model *m, unsigned count)

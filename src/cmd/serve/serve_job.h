@@ -23,6 +23,7 @@ struct serve_job {
     size_t n;
     bool direct;                           /* without a gateway */
     const char *haproxy;                   /* NULL: the gateway looks for it */
+    unsigned gateways;                     /* how many; 0: one */
     const char *port;                      /* of the gateway; NULL: any that is free */
     const char *host;                      /* numeric address of the gateway; NULL: its machine's */
     const char *key_file;                  /* NULL: no key is wanted */

@@ -13,6 +13,7 @@ static const struct table_column lines[] = {
     { "queue",      false, "{queue}" },
     { "label",      false, "{label}" },
     { "address",    false, "{scheme}://{host}, {port}" },
+    { "gateways",   false, "{gateways}, each with an address of its own" },
     { "gateway",    false, "{gateway}: the addresses are those of the replicas" },
     { "key",        false, "one of {key_file}" },
     { "registry",   false, "{registry}" },
@@ -54,12 +55,13 @@ static int plan_print_make(const struct serve_plan_view *v, json_t **ret, struct
     for (size_t i = 0; models && i < v->n; i++)
         if (json_array_append_new(models, plan_print_model(v, &v->models[i])) < 0)
             return err_oom(err);
-    return json_make(ret, err, "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:s, s:O}", "name",
-                     v->name, "platform", job_places[v->w->on], "queue", json_text(v->w->queue),
-                     "label", json_text(v->w->label), "host", json_text(v->w->host), "port",
-                     json_text(v->w->port), "gateway", json_text(v->w->gateway), "tls",
-                     v->w->certificate != NULL, "key_file", json_text(v->w->key_file), "registry",
-                     v->models[0].v.registry, "models", models);
+    return json_make(ret, err, "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:b, s:o, s:s, s:O}",
+                     "name", v->name, "platform", job_places[v->w->on], "queue",
+                     json_text(v->w->queue), "label", json_text(v->w->label), "host",
+                     json_text(v->w->host), "port", json_text(v->w->port), "gateway",
+                     json_text(v->w->gateway), "gateways", v->w->direct ? 0 : (int)v->w->count,
+                     "tls", v->w->certificate != NULL, "key_file", json_text(v->w->key_file),
+                     "registry", v->models[0].v.registry, "models", models);
 }
 
 /* Each library once. */
@@ -85,6 +87,8 @@ int serve_plan_print(const struct serve_plan_view *v, struct err *err)
 
     if (r < 0 || v->json)
         return r < 0 ? r : json_print(stdout, doc, err);
+    if (v->w->count <= 1)
+        (void)json_object_del(doc, "gateways");
     if (json_object_set_new(doc, "port",
                             v->w->port ? json_sprintf("port %s", v->w->port)
                                        : json_string("a free port")) < 0 ||

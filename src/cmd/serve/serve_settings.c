@@ -33,6 +33,7 @@ static const struct setting of_model[] = {
 #define AT(field) offsetof(struct serve_want, field)
 static const struct setting of_gateway[] = {
     { "kind",        SETTING_TEXT, AT(gateway) },
+    { "count",       SETTING_TEXT, AT(gateways) },
     { "host",        SETTING_TEXT, AT(host) },
     { "port",        SETTING_TEXT, AT(port) },
     { "key-file",    SETTING_TEXT, AT(key_file) },

@@ -98,18 +98,32 @@ static int print_model(const json_t *model, const json_t *report, struct err *er
     return 0;
 }
 
+/* All addresses, the first one in the line of the deployment itself. */
+static void print_head(const json_t *status, const json_t *report, const json_t *urls)
+{
+    const json_t *one;
+    size_t i;
+
+    printf("%s  %s  %s\n", format_text(status, "name"), format_text(status, "state"),
+           serve_is_direct(report)      ? "no gateway: ask the replicas"
+           : json_array_size(urls) == 0 ? "no address yet"
+                                        : json_string_value(json_array_get(urls, 0)));
+    json_array_foreach(urls, i, one)
+    {
+        if (i > 0 && !serve_is_direct(report))
+            printf("  and %s\n", json_string_value(one));
+    }
+}
+
 static int print_text(const json_t *status, const json_t *plan, const json_t *report,
-                      const char *url, struct err *err)
+                      const json_t *urls, struct err *err)
 {
     const json_t *models = json_object_get(plan, "models"), *m;
     AUTO_JSON *rows = replicas_in(report);
     size_t i;
     int r = rows ? 0 : err_oom(err);
 
-    printf("%s  %s  %s\n", format_text(status, "name"), format_text(status, "state"),
-           serve_is_direct(report) ? "no gateway: ask the replicas"
-           : *url                  ? url
-                                   : "no address yet");
+    print_head(status, report, urls);
     json_array_foreach(models, i, m)
     {
         if (r == 0)
@@ -158,7 +172,7 @@ static int serve_status_work(struct job_call *x, struct err *err)
     AUTO_JSON *status = NULL;
     AUTO_JSON *report = NULL;
     AUTO_JSON *plan = NULL;
-    char url[SERVE_URL] = "";
+    AUTO_JSON *urls = json_array();
     int r = check_since(a, err);
 
     if (r == 0)
@@ -168,19 +182,22 @@ static int serve_status_work(struct job_call *x, struct err *err)
     if (r < 0)
         return r;
     if (!json_is_integer(json_object_get(status, "ended"))) {
-        (void)serve_url(status, url);
         report = serve_report(x, 0);
         (void)serve_plan(x, &plan, NULL);
-        serve_secure(plan, url); /* the report comes a moment later */
-        serve_direct_first(report, url, sizeof(url));
+        json_decref(urls);
+        urls = serve_is_direct(report) /* whether it is TLS the plan knows first */
+                   ? serve_direct_urls(report)
+                   : serve_urls(status, json_is_object(json_object_get(plan, "tls")));
     }
+    if (!urls)
+        return err_oom(err);
     if (!x->globals->json)
-        return print_text(status, plan, report, url, err);
-    return doc_print(err, "{s:O, s:O, s:O, s:o, s:o, s:o, s:O, s:o}", "name",
+        return print_text(status, plan, report, urls, err);
+    return doc_print(err, "{s:O, s:O, s:O, s:O?, s:O, s:o, s:o, s:O, s:o}", "name",
                      json_object_get(status, "name"), "job", json_object_get(status, "job"),
-                     "state", json_object_get(status, "state"), "url",
-                     *url ? json_string(url) : json_null(), "models", models_json(plan), "groups",
-                     serve_groups(status), "tasks", json_object_get(status, "tasks"), "gateway",
+                     "state", json_object_get(status, "state"), "url", json_array_get(urls, 0),
+                     "urls", urls, "models", models_json(plan), "groups", serve_groups(status),
+                     "tasks", json_object_get(status, "tasks"), "gateway",
                      report ? json_incref(report) : json_null());
 }
 

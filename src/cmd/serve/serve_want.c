@@ -7,6 +7,7 @@
 #include "cli/exit.h"
 #include "cmd/serve/scale/serve_autoscale.h"
 #include "launch/launch_options.h"
+#include "serve/deployment/gateway_reports.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -212,6 +213,25 @@ static int want_place(const struct serve_options *o, struct serve_want *w, struc
     return r;
 }
 
+/* On one machine only one of them could have a port that is said. */
+static int want_gateways(struct serve_want *w, struct err *err)
+{
+    int64_t n = 1;
+
+    if (w->gateways && str_to_i64(w->gateways, 1, GATEWAYS_MOST, &n) < 0)
+        return cli_bad(err, "option '--gateways': '%s' is not a number from 1 to %d", w->gateways,
+                       GATEWAYS_MOST);
+    w->count = (unsigned)n;
+    if (n == 1)
+        w->gateways = NULL;
+    if (n == 1 || !w->port || w->on != OPTIONS_LOCAL)
+        return 0;
+    return cli_bad(err,
+                   "%u gateways on this machine cannot all listen on port %s: leave the port out, "
+                   "and each gets one of its own",
+                   w->count, w->port);
+}
+
 /* What replicas cannot do for clients. */
 static int want_gateway(struct serve_want *w, struct err *err)
 {
@@ -221,6 +241,7 @@ static int want_gateway(struct serve_want *w, struct err *err)
     } only[] = { { "an address to listen on", w->host || w->port },
                  { "TLS", w->certificate || w->private_key },
                  { "HAProxy", w->haproxy != NULL },
+                 { "several gateways", w->count > 1 },
                  { "scaling by the load", w->n > 0 && w->models[0].autoscale.max },
                  { "several models behind one address", w->n > 1 },
                  { "a deployment on YARN", w->on != OPTIONS_LOCAL } };
@@ -265,8 +286,12 @@ static int want_make(const struct cli *c, const struct serve_options *o, char *c
     ret->key_file = either(o->key_file, g->key_file);
     ret->certificate = either(o->certificate, g->certificate);
     ret->private_key = either(o->private_key, g->private_key);
-    r = want_gateway(ret, err);
-    if (r < 0)
+    if (number_text(ret, o->gateways, g->count, "", &ret->gateways) < 0)
+        return err_oom(err);
+    r = want_gateways(ret, err);
+    if (r == 0)
+        r = want_gateway(ret, err);
+    if (r != 0)
         return r;
     ret->timeout = o->timeout > 0          ? o->timeout
                    : ret->file.timeout > 0 ? ret->file.timeout

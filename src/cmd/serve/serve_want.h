@@ -7,8 +7,8 @@
 /* The arguments of the verbs that deploy. Texts are NULL where nothing was said. */
 struct serve_options {
     struct job_where where;
-    const char *file, *registry, *name, *lib, *python, *gateway, *haproxy, *host, *port, *key_file,
-        *certificate, *private_key;
+    const char *file, *registry, *name, *lib, *python, *gateway, *gateways, *haproxy, *host, *port,
+        *key_file, *certificate, *private_key;
     const char *replicas, *autoscale, *cpus, *memory, *gpus, *batch, *batch_delay, *device;
     const char *queue, *label, *priority, *attempts; /* on YARN, as of any job */
     int64_t timeout;                                 /* 0: not said */
@@ -25,8 +25,10 @@ struct serve_want {
     int on;                    /* enum options_on */
     const char *queue, *label; /* on YARN */
     const char *name, *registry, *haproxy, *host, *port, *key_file, *certificate, *private_key;
-    const char *gateway; /* its kind; NULL: the usual one */
-    bool direct;         /* there is none: clients ask the replicas */
+    const char *gateway;  /* its kind; NULL: the usual one */
+    const char *gateways; /* how many, as a text; NULL: one */
+    unsigned count;       /* the same as a number */
+    bool direct;          /* there is none: clients ask the replicas */
     int64_t timeout;
     struct serve_want_model models[SERVE_FILE_MODELS];
     size_t n;

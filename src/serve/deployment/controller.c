@@ -15,6 +15,7 @@
 #define STATUS_TURNS 4  /* looks between two reports */
 #define LOAD_TURNS 2    /* looks between two looks at the load */
 #define HISTORY_TURNS 8 /* looks between two looks at what was answered */
+#define COUNT_TURNS 4   /* … at what the other gateways answered */
 #define FOLLOW_TURNS 8  /* looks between two looks at aliases */
 #define OK "{\"ok\":true"
 
@@ -87,16 +88,16 @@ static int delete_past(struct controller *x, const struct strs *keys, struct err
     return r;
 }
 
-/* The spec as it should be, into its file where it has changed. */
-static int write_spec(struct controller *x, struct strs *keys, struct err *err)
+int controller_write_spec(struct controller *x, struct strs *keys, struct err *err)
 {
     const struct deployment_here here = { .listen = x->o->listen,
                                           .key_file = x->key_file,
-                                          .dir = x->o->home };
+                                          .dir = x->o->home,
+                                          .shares = x->o->index > 0 ? x->shares : NULL };
     AUTO_FREE char *text = NULL;
     int r = task_store_list(&x->store, DEPLOYMENT_AT, keys, err);
 
-    if (r == 0)
+    if (r == 0 && x->o->index == 0)
         r = delete_past(x, keys, err);
     if (r == 0) {
         strs_sort(keys);
@@ -114,7 +115,7 @@ static int write_spec(struct controller *x, struct strs *keys, struct err *err)
 }
 
 /* A spec that is refused is tried again: it may be that a version is not ready yet. */
-static int apply(struct controller *x, struct err *err)
+int controller_apply(struct controller *x, struct err *err)
 {
     const char *answer = OK;
     int r = deployment_is_direct(x->plan)
@@ -202,14 +203,15 @@ static int report(struct controller *x, json_t **ret, struct err *err)
         answer = direct;
     if (r == 0)
         r = json_parse("the gateway's report", answer, strlen(answer), ret, err);
-    if (r == 0 && publish && json_array_size(x->fetching) > 0) {
-        if (json_object_set(*ret, "fetching", x->fetching) < 0 ||
-            !(text = json_dumps(*ret, JSON_COMPACT)))
-            return err_oom(err);
-        answer = text;
+    if (r == 0)
+        r = controller_gateways_join(x, *ret, err);
+    if (r == 0 && json_array_size(x->fetching) > 0 &&
+        json_object_set(*ret, "fetching", x->fetching) < 0)
+        r = err_oom(err);
+    if (r == 0 && publish) {
+        text = json_dumps(*ret, JSON_COMPACT | JSON_REAL_PRECISION(6));
+        r = text ? task_store_put(&x->store, DEPLOYMENT_STATUS, text, err) : err_oom(err);
     }
-    if (r == 0 && publish)
-        r = task_store_put(&x->store, DEPLOYMENT_STATUS, answer, err);
     if (r == 0)
         x->revision = json_int_or(x->plan, "revision", 0);
     return r;
@@ -218,16 +220,20 @@ static int report(struct controller *x, json_t **ret, struct err *err)
 static int look_at_gateway(struct controller *x, const struct strs *keys, struct err *err)
 {
     AUTO_JSON *said = NULL;
-    int r = x->applied ? 0 : apply(x, err), sized;
+    int r = x->applied ? 0 : controller_apply(x, err), sized;
 
-    /* Who leaves, leaves the gateway's spec first. */
-    sized = r == 0 ? tell_sizes(x, err) : 0;
+    if (r == 0)
+        r = controller_gateways_look(x, err);
+    /* Who leaves, leaves the spec of each gateway first. */
+    sized = r == 0 && controller_gateways_know(x) ? tell_sizes(x, err) : 0;
     if (r == 0)
         r = report(x, &said, err);
     if (r == 0)
         r = controller_updates(x, said, keys, err);
     if (r == 0)
         r = controller_autoscale(x, said, err);
+    if (r == 0 && x->turns % COUNT_TURNS == 0)
+        r = controller_gateways_count(x, err);
     if (r == 0 && x->turns % HISTORY_TURNS == 0 && !deployment_is_direct(x->plan))
         r = controller_history(x, err);
     return r < 0 ? r : sized;
@@ -243,7 +249,7 @@ static int look_once(struct controller *x, struct err *err)
     if (r == 0 && x->turns % STATUS_TURNS == 0)
         r = controller_fetching(x, err);
     if (r == 0)
-        r = write_spec(x, &keys, err);
+        r = controller_write_spec(x, &keys, err);
     if (r == 0 && x->ready)
         r = look_at_gateway(x, &keys, err);
     x->turns++;
@@ -254,7 +260,7 @@ static int look_once(struct controller *x, struct err *err)
 static void look(struct controller *x)
 {
     struct err err = ERR_INIT;
-    int r = look_once(x, &err);
+    int r = x->o->index > 0 ? second_gateway_look(x, &err) : look_once(x, &err);
 
     if (r < 0 && r != -ECANCELED && !x->quiet)
         log_warn(LOG_MAIN, "%s; trying again", err.text);
@@ -265,12 +271,13 @@ static int controller_work(struct controller *x, struct err *err)
 {
     AUTO_STRS keys = { 0 };
     struct group g;
-    int r = controller_begin(x, err), ended;
+    bool first = x->o->index == 0;
+    int r = first ? controller_begin(x, err) : second_gateway_begin(x, err), ended;
 
-    if (r == 0)
+    if (r == 0 && first)
         r = replica_key_make(&x->store, x->key_file, err);
     if (r == 0)
-        r = write_spec(x, &keys, err);
+        r = controller_write_spec(x, &keys, err);
     if (r < 0)
         return r;
     group_init(&g, x->o->loop, 0);
@@ -282,6 +289,8 @@ static int controller_work(struct controller *x, struct err *err)
     }
     group_cancel(&g);
     ended = group_wait(&g, err);
+    if (!first)
+        second_gateway_end(x);
     return r < 0 && r != -ECANCELED ? r : ended;
 }
 
@@ -305,6 +314,7 @@ int controller_run(const struct controller_options *o, struct err *err)
     json_decref(x->plan);
     json_decref(x->fetching);
     traffic_history_free(x->history);
+    controller_gateways_done(x);
     strs_done(&x->up);
     free(x->spec);
     free(x->control);

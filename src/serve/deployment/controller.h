@@ -1,5 +1,6 @@
 /* controller.h - the gateway's task of a deployment: HAProxy in front of the replicas that there
- * are, and whoever carries the plan out.
+ * are, and whoever carries the plan out. Of several gateways that is the first one; the others
+ * follow (gateway_reports.h).
  *
  * The plan (deployment_plan.h) is in the job's key-value store, and this alone changes it: when
  * somebody asks (deployment_request.h), when an update comes to its next step
@@ -19,6 +20,7 @@ struct controller_options {
     const char *dir;     /* ours alone, absolute and short: files and sockets are made there */
     const char *home;    /* where the task was started, absolute */
     const char *haproxy; /* the program */
+    unsigned index;      /* of several gateways: the first one, 0, carries the plan out */
     void (*note)(void *user, const char *text);
     /* What runs a version that an alias names now: adds "library" to {version, path, format}, as
      * far as it is another format than that of `present`. -EINVAL: it cannot be served. */

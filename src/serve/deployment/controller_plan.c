@@ -198,7 +198,8 @@ static int update_model(struct controller *x, size_t at, const json_t *report,
         .report = report_of(report, name),
         .leaving = controller_direct_lingers(x, old) +
                    json_int_or(json_object_get(report, "haproxy"), "leaving", 0),
-        .told = x->applied,
+        .told = x->applied && controller_gateways_know(x),
+        .stray = controller_gateways_stray(x, name, json_int_or(old, "serve", 0)),
         .moved = x->starts[at].moved,
         .stopped = is_stopped(x, old),
     };

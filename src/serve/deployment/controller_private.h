@@ -5,6 +5,7 @@
 #include "serve/deployment/controller.h"
 #include "serve/deployment/deployment_plan.h"
 #include "serve/deployment/deployment_update.h"
+#include "serve/deployment/gateway_reports.h"
 #include "serve/deployment/registry_link.h"
 #include "serve/deployment/task_store.h"
 #include "serve/deployment/traffic_history.h"
@@ -40,6 +41,10 @@ struct controller {
     bool lost_alias;                 /* the same of the last look at aliases */
     struct traffic_history *history; /* NULL: not looked yet */
     int64_t history_due;             /* when what is open is written again */
+    struct gateway_seen others[GATEWAYS_MOST]; /* by their index; the first one is our own */
+    json_t *shares; /* of canaries: what was said last, or what the first gateway says */
+    json_t *counts; /* of a gateway that is not the first: what it said last */
+    bool counted;   /* the others' counts are known: from now on what is new is added */
     struct strs up; /* replicas that are ready: without a gateway, or before its first look */
 };
 
@@ -68,6 +73,30 @@ int controller_direct_run(void *x, struct err *err); /* a fiber, in place of the
 int controller_direct_report(const struct controller *x, char **ret, struct err *err);
 /* May somebody still not know that this model's version is another one? */
 bool controller_direct_lingers(const struct controller *x, const json_t *model);
+
+/* ---- controller_gateways.c: the other gateways, where there are several ---- */
+int controller_gateways_look(struct controller *x, struct err *err);
+/* Do all have the present plan? Those that do not move for long are not waited for. */
+bool controller_gateways_know(const struct controller *x);
+/* Does one send requests for this model elsewhere than to version `serve`? */
+bool controller_gateways_stray(const struct controller *x, const char *model, int64_t serve);
+/* What our gateway says becomes what all of them say. */
+int controller_gateways_join(struct controller *x, json_t *status, struct err *err);
+int controller_gateways_count(struct controller *x, struct err *err);
+void controller_gateways_done(struct controller *x);
+/* A task that is not the first one's has the same plan, which it never changes. It says that it
+ * begins, and waits for the first one's plan and key; */
+int second_gateway_begin(struct controller *x, struct err *err);
+/* does this at each look; */
+int second_gateway_look(struct controller *x, struct err *err);
+/* and has ended in order: nobody waits for it. */
+void second_gateway_end(struct controller *x);
+
+/* ---- controller.c ---- */
+/* The spec as it should be, into its file where it has changed; `keys` are those of replicas. */
+int controller_write_spec(struct controller *x, struct strs *keys, struct err *err);
+/* The gateway takes it. */
+int controller_apply(struct controller *x, struct err *err);
 
 /* ---- controller_autoscale.c: models whose replicas follow their load ---- */
 bool controller_autoscales(const struct controller *x); /* is there one? */

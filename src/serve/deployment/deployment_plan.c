@@ -2,6 +2,7 @@
  * until they are parsed. See deployment_plan.h. */
 #include "serve/deployment/deployment_plan.h"
 #include "serve/deployment/deployment_update.h"
+#include "serve/deployment/gateway_reports.h"
 
 #include <string.h>
 
@@ -129,6 +130,13 @@ bool deployment_is_on_yarn(const json_t *plan)
 bool deployment_is_direct(const json_t *plan)
 {
     return json_is_true(json_object_get(plan, "direct"));
+}
+
+unsigned deployment_gateways(const json_t *plan)
+{
+    int64_t n = json_int_or(plan, "gateways", 1);
+
+    return n < 1 ? 1 : n > GATEWAYS_MOST ? GATEWAYS_MOST : (unsigned)n;
 }
 
 unsigned deployment_group_size(const json_t *model, const char *group)
@@ -288,12 +296,22 @@ static json_t *versions_of(const json_t *model, const struct strs *keys)
 }
 
 /* A new version is watched by the gateway, which knows what became of each request. */
-static int add_canary(const json_t *model, json_t *into)
+static int add_canary(const json_t *model, const json_t *shares, json_t *into)
 {
     const json_t *update = json_object_get(model, "update");
 
     if (deployment_update_phase(model) != UPDATE_WATCHING)
         return 0;
+    if (shares)
+        return json_object_set_new(
+                   into, "canary",
+                   json_pack("{s:O, s:f}", "version", json_object_get(update, "to"), "percent",
+                             gateway_share(shares,
+                                           json_string_value(json_object_get(model, "name")),
+                                           json_int_or(update, "to", 0)))) < 0 ||
+                       json_object_set_new(into, "watch", json_pack("{s:b}", "automatic", 0)) < 0
+                   ? -ENOMEM
+                   : 0;
     if (json_object_set_new(into, "canary",
                             json_pack("{s:O, s:O}", "version", json_object_get(update, "to"),
                                       "percent", json_object_get(update, "percent"))) < 0 ||
@@ -306,7 +324,7 @@ static int add_canary(const json_t *model, json_t *into)
     return 0;
 }
 
-static json_t *model_of(const json_t *model, const struct strs *keys)
+static json_t *model_of(const json_t *model, const json_t *shares, const struct strs *keys)
 {
     static const char *const ours[] = { "replicas", "groups",    "previous", "follow",
                                         "followed", "update",    "next",     "last",
@@ -316,7 +334,7 @@ static json_t *model_of(const json_t *model, const struct strs *keys)
     for (size_t i = 0; v && i < COUNT_OF(ours); i++)
         (void)json_object_del(v, ours[i]);
     if (!v || json_object_set_new(v, "versions", versions_of(model, keys)) < 0 ||
-        add_canary(model, v) < 0)
+        add_canary(model, shares, v) < 0)
         return NULL;
     return take(v);
 }
@@ -350,7 +368,7 @@ int deployment_spec(const json_t *plan, const struct deployment_here *here, cons
 {
     static const char *const ours[] = { "name",   "revision", "serial",  "registry",
                                         "use",    "answers",  "gateway", "cache_limit",
-                                        "direct", "platform", "origin" };
+                                        "direct", "platform", "origin",  "gateways" };
     const json_t *models = json_object_get(plan, "models"), *m;
     AUTO_JSON *spec = json_copy((json_t *)plan);
     AUTO_JSON *list = json_array();
@@ -360,7 +378,7 @@ int deployment_spec(const json_t *plan, const struct deployment_here *here, cons
         (void)json_object_del(spec, ours[i]);
     json_array_foreach(models, i, m)
     {
-        if (json_array_append_new(list, model_of(m, keys)) < 0)
+        if (json_array_append_new(list, model_of(m, here->shares, keys)) < 0)
             return err_oom(err);
     }
     if (!spec || !list || json_object_set(spec, "models", list) < 0 ||

@@ -2,11 +2,10 @@
  * key-value store; and the spec of its gateway that follows from it. Pure.
  *
  *     {"name": "shop", "revision": 7, "serial": 2, "registry": "/models", "use": "shop-4f2a91c0",
- *      "platform": "yarn", "direct": false, "origin": {"machine": "…", "registry": "/models"},
- *      "models": [{"name": "resnet", "replicas": 2, "groups": ["a", "b"],
- *        "serve": 1, "previous": 0, "follow": "champion",
- *        "versions": [{"version": 1, "group": "a", "serial": 1, "path": "/models/…/1",
- *                      "format": "onnx", "library": "/…/libonnxruntime.so", "sha256": "…",
+ *      "platform": "yarn", "direct": false, "gateways": 2, "origin": {"machine": "…", "registry":
+ * "/models"}, "models": [{"name": "resnet", "replicas": 2, "groups": ["a", "b"], "serve": 1,
+ * "previous": 0, "follow": "champion", "versions": [{"version": 1, "group": "a", "serial": 1,
+ * "path": "/models/…/1", "format": "onnx", "library": "/…/libonnxruntime.so", "sha256": "…",
  *                      "manifest": "…"}],
  *        "update": {…}, "next": {…}, "last": {…}, "settings": {"cpus": "1"},
  *        "autoscale": {…}, "scaled": {…}}],
@@ -55,6 +54,8 @@ json_t *deployment_in_group(const json_t *plan, const char *group, json_t **ret_
 bool deployment_is_on_yarn(const json_t *plan);
 /* Without a gateway: clients ask the replicas. Its member "direct" says so. */
 bool deployment_is_direct(const json_t *plan);
+/* How many gateways there are, at least 1. Its member "gateways" says so. */
+unsigned deployment_gateways(const json_t *plan);
 /* How many replicas a group has to have. */
 unsigned deployment_group_size(const json_t *model, const char *group);
 
@@ -71,6 +72,7 @@ void deployment_attempts(const json_t *version, const struct strs *keys,
 struct deployment_here {
     const char *listen;   /* HOST:PORT */
     const char *key_file; /* what replicas are shown */
+    const json_t *shares; /* of canaries: gateway_reports.h; NULL: the gateway judges by itself */
     const char *dir;      /* where the task was started: files of the plan may be relative to it */
 };
 

@@ -24,9 +24,10 @@ static json_t *plan_of(const char *text)
     return plan;
 }
 
-static struct gateway_spec *spec_of(const char *text, const char *keys)
+/* `shares` NULL: of the first gateway. */
+static struct gateway_spec *spec_at(const char *text, const char *keys, const json_t *shares)
 {
-    const struct deployment_here here = { "127.0.0.1:8000", "/run/g/key", "/task" };
+    const struct deployment_here here = { "127.0.0.1:8000", "/run/g/key", shares, "/task" };
     AUTO_STRS list = { 0 };
     AUTO_JSON *plan = plan_of(text);
     AUTO_FREE char *spec = NULL;
@@ -39,6 +40,11 @@ static struct gateway_spec *spec_of(const char *text, const char *keys)
         fail_msg("%s", err.text);
     assert_string_equal(s->replica_key_file, "/run/g/key");
     return s;
+}
+
+static struct gateway_spec *spec_of(const char *text, const char *keys)
+{
+    return spec_at(text, keys, NULL);
 }
 
 /* What the gateway makes of it: addresses of a version, in their order. */
@@ -90,6 +96,34 @@ static void a_version_that_leaves_has_no_replicas_any_more(void **state)
     assert_replicas(PLAN("1", UPDATE("draining")), keys, 4, "");
     assert_replicas(PLAN("1", UPDATE("draining")), keys, 3, "a-0=127.0.0.1:1000 ");
     assert_replicas(PLAN("1", UPDATE("stopping")), keys, 4, "");
+}
+
+/* One judges it, and the others do what it says. */
+static void other_gateways_give_a_canary_the_share_that_they_are_told(void **state)
+{
+    static const struct {
+        const char *shares;
+        unsigned percent;
+    } rows[] = {
+        { "{}", 0 },
+        { "{\"m\": {\"version\": 4, \"percent\": 25.5}}", 2550 },
+        { "{\"m\": {\"version\": 3, \"percent\": 25}}", 0 },
+        { "{\"m\": {\"version\": 4, \"percent\": 500}}", 0 },
+        { "{\"m\": 7}", 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        AUTO(gateway_spec) struct gateway_spec *s = NULL;
+        AUTO_JSON *shares = NULL;
+
+        assert_int_equal(json_parse("it", rows[i].shares, strlen(rows[i].shares), &shares, NULL),
+                         0);
+        s = spec_at(PLAN("1", UPDATE("watching")), "", shares);
+        assert_int_equal(s->models[0].canary, 4);
+        assert_int_equal(s->models[0].percent, rows[i].percent);
+        assert_false(s->models[0].watch.automatic);
+    }
 }
 
 static void only_a_version_that_is_watched_is_a_canary(void **state)
@@ -192,6 +226,7 @@ int main(void)
         cmocka_unit_test(replicas_are_where_they_say),
         cmocka_unit_test(a_version_that_leaves_has_no_replicas_any_more),
         cmocka_unit_test(only_a_version_that_is_watched_is_a_canary),
+        cmocka_unit_test(other_gateways_give_a_canary_the_share_that_they_are_told),
         cmocka_unit_test(groups_have_the_size_that_the_plan_gives_them),
         cmocka_unit_test(keys_that_do_not_count_can_go),
         cmocka_unit_test(starts_are_counted_for_each_replica),

@@ -150,7 +150,7 @@ static enum update_event see(const json_t *model, const struct update_seen *seen
     case UPDATE_WATCHING:
         return see_watching(model, seen, why);
     case UPDATE_ROUTING:
-        return seen->told && json_int_or(seen->report, "serves", 0) == serve &&
+        return seen->told && !seen->stray && json_int_or(seen->report, "serves", 0) == serve &&
                        !json_object_get(seen->report, "canary")
                    ? UPDATE_ROUTED
                    : UPDATE_NOTHING;

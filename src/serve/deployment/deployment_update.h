@@ -60,7 +60,8 @@ struct update_seen {
     int64_t leaving;      /* old processes of the gateway that still answer requests */
     int64_t moved;        /* when a fetch of the new version's files moved last; 0: none did */
     int64_t starts;       /* how often one of the new replicas was started again, at most */
-    bool told;            /* the gateway has the spec that follows from the plan */
+    bool told;            /* all gateways have the spec that follows from the plan */
+    bool stray;           /* one of several sends requests to another version than the plan's */
     bool stopped;         /* the job has taken the size 0 of the group that ends */
 };
 
