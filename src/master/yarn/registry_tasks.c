@@ -16,8 +16,9 @@
 #define CALL_MS 10000
 #define PROBE_MS 5000 /* for the job's own name to be found: if it is not, nobody's will be */
 #define SEEN_MS 5000  /* for all names of one batch */
-#define FIRST_MS 20   /* between two look-ups, at first … */
-#define PAUSE_MS 250  /* … and later: an answer that there is none may be kept by somebody */
+#define REGISTRY_TASK_API "http://ydl/task"
+#define FIRST_MS 20  /* between two look-ups, at first … */
+#define PAUSE_MS 250 /* … and later: an answer that there is none may be kept by somebody */
 
 /* ---- what is called how ---- */
 
@@ -119,6 +120,13 @@ static int registry_tasks_room_for(struct enrolled *x, uint32_t task)
     return 0;
 }
 
+/* Tasks that keep their ports are in the registry with them, also where nobody makes names of that.
+ */
+static bool registry_tasks_say_ports(const struct enrolled *x)
+{
+    return x->path && x->m->framework->keeps_ports;
+}
+
 /* A container has one task, as a rule: its name is that of YARN's own services. */
 static int component_path(struct enrolled *x, const struct task *t, const char *container,
                           char **ret, struct err *err)
@@ -139,7 +147,8 @@ static int component_path(struct enrolled *x, const struct task *t, const char *
 /* Everything that is needed of task and agent is copied first: each call to the registry waits, and
  * by the time it returns either may be gone or elsewhere. */
 static int registry_tasks_put_task(struct enrolled *x, const struct task *t,
-                                   const struct agent_conn *a, struct err *err)
+                                   const struct agent_conn *a, const struct registry_entry_wish *w,
+                                   struct err *err)
 {
     struct master *m = x->m;
     const char *found = platform_container(m->platform, a->number);
@@ -154,9 +163,17 @@ static int registry_tasks_put_task(struct enrolled *x, const struct task *t,
                                       .hostname = node,
                                       .component =
                                           registry_label(m->spec.roles[t->role].name, role) };
+    const struct registry_endpoint external = {
+        .api = REGISTRY_TASK_API, .protocol = "tcp", .host = host, .port = w->ports[0]
+    };
     uint32_t id = t->id, agent = a->number;
     int r = container ? component_path(x, t, container, &path, err) : err_oom(err);
 
+    if (registry_tasks_say_ports(x) &&
+        w->n_ports > 0) { /* others have another port at each start */
+        record.external = &external;
+        record.n_external = 1;
+    }
     (void)snprintf(host, sizeof(host), "%s", a->host);
     (void)snprintf(node, sizeof(node), "%s", a->node);
     if (r == 0 && p->path && !str_eq(p->path, path))
@@ -203,7 +220,8 @@ bool registry_tasks_before_ready(struct agent_conn *a, uint32_t task, const uint
     struct enrolled *x = yarn_of(a->master)->enrolled;
     struct registry_entry_wish w = { .task = task, .agent = a->number, .n_ports = n };
 
-    if (!x || !x->fiber || !x->domain || stands(x, task, a->number))
+    if (!x || !x->fiber || (!x->domain && !registry_tasks_say_ports(x)) ||
+        stands(x, task, a->number))
         return false;
     w.held = x->wanted;
     memcpy(w.ports, ports, n * sizeof(*ports));
@@ -247,7 +265,7 @@ static int put_wish(struct enrolled *x, const struct registry_entry_wish *w, str
         return 0; /* it is elsewhere by now, or will be */
     if (registry_tasks_room_for(x, w->task) < 0)
         return err_oom(err);
-    return stands(x, w->task, w->agent) ? 0 : registry_tasks_put_task(x, t, a, err);
+    return stands(x, w->task, w->agent) ? 0 : registry_tasks_put_task(x, t, a, w, err);
 }
 
 static int see_wish(struct enrolled *x, const struct registry_entry_wish *w, int64_t deadline)
@@ -330,8 +348,9 @@ static int name_again(struct enrolled *x)
     int r = 0;
 
     while (r == 0 && (t = engine_next_in_gang(x->m->engine, t))) {
-        struct registry_entry_wish w = { .task = t->id, .agent = t->agent };
+        struct registry_entry_wish w = { .task = t->id, .agent = t->agent, .n_ports = t->n_ports };
 
+        memcpy(w.ports, t->port, sizeof(w.ports));
         if (t->state >= TASK_READY && t->state <= TASK_RUNNING)
             r = add_wish(x, &w);
     }
@@ -344,7 +363,7 @@ static int registry_tasks_begin(struct enrolled *x)
     const char *before = engine_names(x->m->engine);
     int r = x->domain ? make_domain(x, &err) : 0;
 
-    if (r == 0 && x->domain)
+    if (r == 0 && (x->domain || registry_tasks_say_ports(x)))
         r = name_again(x);
     if (r == 0 && before && !str_eq(before, x->domain)) /* it was another's name when we came */
         r = engine_set_names(x->m->engine, NULL, &err);
