@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define HEADERS_MOST 128
@@ -156,8 +157,11 @@ static bool needs_is_machine(const char *name)
 static char *needs_in(const char *dir, const char *name)
 {
     AUTO_FREE char *path = path_join(dir, name);
+    struct stat st;
 
-    return path && access(path, R_OK) == 0 ? take(path) : NULL;
+    return path && stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, R_OK) == 0
+               ? take(path)
+               : NULL;
 }
 
 /* The caller's; NULL: it is left to the other machine. */
@@ -202,7 +206,7 @@ static int needs_collect(struct needs *x, const struct elf *e, const char *self)
 
 static int needs_look(struct needs *x, const char *path, const char *self, struct err *err)
 {
-    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
     AUTO_FREE char *dir = path_dir(path);
     AUTO_FREE struct elf *e = calloc(1, sizeof(*e));
     bool good = false;

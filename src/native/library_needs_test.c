@@ -7,6 +7,7 @@
 
 #include <elf.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define ENTRIES 8
 #define TEXTS 256
@@ -109,6 +110,31 @@ static void a_broken_file_needs_nothing_bad(void **state)
     (void)path_remove(dir, NULL);
 }
 
+/* Neither can travel, and a pipe would be waited for without end. */
+static void what_is_no_file_is_not_needed(void **state)
+{
+    static const char *const needed[] = { "libpipe.so", "libdir.so", NULL };
+    char dir[TEST_PATH];
+    AUTO_STRS found = { 0 };
+    AUTO_FREE char *path = NULL, *pipe = NULL, *below = NULL;
+    struct tiny t;
+
+    (void)state;
+    assert_true(test_dir(dir, "needs"));
+    path = path_join(dir, "libx.so");
+    pipe = path_join(dir, "libpipe.so");
+    below = path_join(dir, "libdir.so");
+    assert_true(path && pipe && below);
+    tiny_make(&t, "$ORIGIN", needed);
+    put_file(dir, "libx.so", &t, sizeof(t));
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    assert_int_equal(mkdir(below, 0700), 0);
+    assert_int_equal(library_needs(path, false, &found, NULL), 0);
+    assert_int_equal(found.n, 0);
+    assert_int_equal(library_needs(pipe, false, &found, NULL), 0);
+    (void)path_remove(dir, NULL);
+}
+
 static void a_file_that_is_not_there_is_an_error(void **state)
 {
     struct err err = ERR_INIT;
@@ -124,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_it_loads_from_its_package_is_found_and_what_that_loads),
         cmocka_unit_test(a_broken_file_needs_nothing_bad),
+        cmocka_unit_test(what_is_no_file_is_not_needed),
         cmocka_unit_test(a_file_that_is_not_there_is_an_error),
     };
 
