@@ -82,7 +82,7 @@ int fence_on_welcome(struct agent *a, const Agent__Welcome *m, struct err *err)
 {
     struct agent_fence *f = &a->fence;
 
-    fence_clock_start(&f->clock, m->silence_ms, loop_now(a->loop));
+    fence_clock_start(&f->clock, m->silence_ms, a->link.said_hello, a->link.last_ping);
     f->welcomed = true;
     cond_wake_all(&f->changed);
     if (f->fiber || !a->platform->cut_off || !m->silence_ms)

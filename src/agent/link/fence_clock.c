@@ -12,9 +12,9 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-void fence_clock_start(struct fence_clock *c, int64_t silence, int64_t now)
+void fence_clock_start(struct fence_clock *c, int64_t silence, int64_t said, int64_t now)
 {
-    *c = (struct fence_clock){ .silence = silence, .heard = now, .reached = now };
+    *c = (struct fence_clock){ .silence = silence, .heard = said, .reached = now };
 }
 
 void fence_clock_pong(struct fence_clock *c, uint64_t seq, int64_t now)

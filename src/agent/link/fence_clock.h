@@ -28,8 +28,9 @@ struct fence_clock {
     } pongs[FENCE_PONGS]; /* the newest ones, by seq */
 };
 
-/* A Welcome has come: the master has just heard our Hello. */
-void fence_clock_start(struct fence_clock *c, int64_t silence, int64_t now);
+/* A Welcome came at `now`: the master has heard the Hello that was sent at `said`, and counts from
+ * then on, however long it and we took for all that lies between. */
+void fence_clock_start(struct fence_clock *c, int64_t silence, int64_t said, int64_t now);
 void fence_clock_pong(struct fence_clock *c, uint64_t seq, int64_t now); /* is about to be sent */
 void fence_clock_answered(struct fence_clock *c, uint64_t seq);          /* as a ping says */
 

@@ -138,6 +138,7 @@ static int say_hello(struct agent *a, struct err *err)
         return err_oom(err);
     m.hello = &hello;
     m.body_case = AGENT__TO_MASTER__BODY_HELLO;
+    a->link.said_hello = loop_now(a->loop);
     r = channel_send(a->link.channel, &m.base, err);
     resync_hello_done(&hello);
     return r;

@@ -14,7 +14,8 @@ struct agent_link {
     char host[64];            /* what others reach our tasks by */
     Agent__ToAgent *welcome;  /* the last one; NULL: none yet */
     int64_t lease, heartbeat; /* ms, as in the welcome; lease 0: a lost master does not come back */
-    int64_t last_ping;        /* loop's clock */
+    int64_t said_hello;       /* loop's clock, as the next one */
+    int64_t last_ping;        /* a Welcome is the first */
     bool hopeless;            /* retrying is pointless … */
     bool refused;             /* … since the master has given us up */
     struct report *report;    /* agent_report.c */
