@@ -246,6 +246,12 @@ int engine_kill(struct engine *e, const char *who, int64_t now, struct err *err)
 void engine_set_grace(struct engine *e, int64_t ms); /* of stops from now on */
 /* Restarts one task (counted against no budget), or with task == UINT32_MAX the gang. */
 int engine_restart(struct engine *e, uint32_t task, const char *who, int64_t now, struct err *err);
+/* Moves a task to another container, with all that are in its own: they are told to end with grace,
+ * the container is given back, and another one is asked for. No failure, and no budget pays. Only
+ * if this start of it runs: otherwise there is nothing to do, which is 0. -EOPNOTSUPP where tasks
+ * know each other. */
+int engine_move(struct engine *e, uint32_t task, uint32_t attempt, const char *who, int64_t now,
+                struct err *err);
 /* Changes a role's number of containers while the job runs: more are asked for and started, or the
  * highest ranks are stopped. Where tasks must know of each other the gang is formed again, if its
  * policy allows that: otherwise -EOPNOTSUPP. New tasks have the next free numbers. */

@@ -1,4 +1,5 @@
-/* engine_commands.c - what a person wants of a job: stop, kill, restart, scale. Each is checked,
+/* engine_commands.c - what a person wants of a job: stop, kill, restart, scale; a move is in
+ * engine_leaving.c. Each is checked,
  * written down, and done, in this order: a master that takes over repeats what was asked for
  * (engine_restore.c). */
 #include "job/engine/engine_private.h"
@@ -12,7 +13,7 @@ static int not_ended(const struct engine *e, struct err *err)
     return r;
 }
 
-static int is_running(const struct engine *e, struct err *err)
+int engine_is_running(const struct engine *e, struct err *err)
 {
     int r = not_ended(e, err);
 
@@ -123,7 +124,7 @@ static int restart_task(struct engine *e, struct unit *u, const char *who, int64
 int engine_restart(struct engine *e, uint32_t task, const char *who, int64_t now, struct err *err)
 {
     struct unit *u;
-    int r = is_running(e, err);
+    int r = engine_is_running(e, err);
 
     if (r < 0)
         return r;
@@ -230,7 +231,7 @@ int engine_scale(struct engine *e, const char *role, unsigned count, const char 
                  struct err *err)
 {
     struct role *r = NULL;
-    int k = is_running(e, err);
+    int k = engine_is_running(e, err);
 
     if (k == 0)
         k = engine_commands_find_role(e, role, &r, err);

@@ -165,7 +165,7 @@ void slot_set(struct engine *e, struct slot *s, enum slot_state state)
         e->last_agent = s->agent;
     if (state != SLOT_IDLE)
         return;
-    s->leave = s->leaving = false;
+    s->leave = s->leaving = s->moving = false;
     e->n_away -= s->away;
     s->away = false;
 }

@@ -280,18 +280,12 @@ static void engine_fail_judge(struct engine *e, struct unit *u, const struct tro
 
 /* ---- ends ---- */
 
-void fail_or_not(struct engine *e, int64_t now)
-{
-    static const struct ending how = { .final = JOB_SUCCEEDED };
-
-    if (e->state == JOB_RUNNING && e->n_undecided == 0)
-        end_begin(e, &how, now);
-}
-
 static void ended_well(struct engine *e, struct unit *u, int64_t now)
 {
     if (e->state == JOB_FINISHING || e->reforming)
         return; /* all are being stopped: that code handles every task */
+    if (e->slots[u->t.slot].moving)
+        return; /* with its container: leaving_look() */
     if (u->again) {
         again_unit(e, u, now);
         return;
@@ -340,8 +334,9 @@ static int may_end(const struct engine *e, const struct unit *u, enum task_event
  * Others' stops are no failures. */
 static bool is_preempted(const struct engine *e, const struct unit *u, const struct failure *f)
 {
-    return e->slots[u->t.slot].leaving && !u->retired && e->state != JOB_FINISHING &&
-           f->cls != FAIL_NONE && u->t.stopping && f->when >= u->stopped;
+    return e->slots[u->t.slot].leaving && !e->slots[u->t.slot].moving && !u->retired &&
+           e->state != JOB_FINISHING && f->cls != FAIL_NONE && u->t.stopping &&
+           f->when >= u->stopped;
 }
 
 static void engine_fail_follow(struct engine *e, struct unit *u, const struct trouble *t,
@@ -459,6 +454,10 @@ void fail_slot(struct engine *e, struct slot *s, enum fail_class cls, const char
     struct unit *u = concerned(e, s, &t.ran);
     struct failure f = { .when = now, .text = (char *)text };
 
+    if (s->moving) { /* it was about to go anyway */
+        leaving_move(e, s, cls, now);
+        return;
+    }
     if (s->leaving) { /* it was announced */
         cls = FAIL_PREEMPTED;
         f.text = (char *)LEAVING_TEXT;

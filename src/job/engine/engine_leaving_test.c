@@ -175,6 +175,114 @@ static void who_does_not_hear_is_taken_with_its_container(void **state)
     assert_true(logged(b, "\"event\":\"failure\"", "\"class\":\"preempted\""));
 }
 
+/* ---- moved ---- */
+
+static int move(struct bench *b, const char *name, uint32_t attempt)
+{
+    int r = engine_move(b->e, id_of(b, name), attempt, "w:0", b->now, NULL);
+
+    work(b);
+    return r;
+}
+
+static void elastic(struct bench *b, unsigned workers)
+{
+    bench_init(b, SPEC_RESTART_TASK, 0);
+    b->opt.elastic = true;
+    b->opt.losses_max = 1;
+    role(b, "worker", workers);
+    run_all(b);
+}
+
+static void a_task_that_is_moved_ends_before_another_container_is_asked_for(void **state)
+{
+    struct bench *b = *state;
+
+    elastic(b, 2);
+    b->lazy = true;
+    assert_int_equal(move(b, "worker:1", 0), 0);
+    assert_int_equal(b->done[ACTION_STOP], 1);
+    assert_int_equal(b->last_grace, 30000);
+    assert_int_equal(b->done[ACTION_RELEASE] + b->done[ACTION_ASK], 0);
+    assert_int_equal(move(b, "worker:1", 0), 0); /* it is under way */
+    assert_int_equal(b->done[ACTION_STOP], 1);
+    ended(b, "worker:1", 0); /* which is not its success */
+    assert_int_equal(b->done[ACTION_RELEASE], 1);
+    assert_int_equal(b->done[ACTION_ASK], 1);
+    assert_int_equal(state_of(b, "worker:1"), TASK_WAITING);
+    assert_int_equal(state_of(b, "worker:0"), TASK_RUNNING);
+    assert_int_equal(move(b, "worker:1", 0), 0); /* it has moved */
+    assert_int_equal(b->done[ACTION_RELEASE], 1);
+    assert_true(logged(b, "\"what\":\"move\"", "\"task\":\"worker:1\""));
+}
+
+static void moves_are_no_failures_however_many_there_are(void **state)
+{
+    struct bench *b = *state;
+
+    elastic(b, 2);
+    for (uint32_t i = 0; i < 20; i++) {
+        assert_int_equal(move(b, "worker:1", i), 0);
+        assert_int_equal(state_of(b, "worker:1"), TASK_RUNNING);
+        assert_int_equal(task(b, "worker:1")->attempt, i + 1);
+    }
+    assert_false(logged(b, "\"event\":\"failure\"", NULL));
+    assert_int_equal(b->done[ACTION_RELEASE], 20);
+    ended(b, "worker:0", 0);
+    assert_int_equal(engine_state(b->e), JOB_RUNNING);
+    ended(b, "worker:1", 0);
+    assert_ended(b, JOB_SUCCEEDED, 0);
+}
+
+static void one_whose_container_is_lost_as_it_moves_has_moved(void **state)
+{
+    struct bench *b = *state;
+
+    elastic(b, 2);
+    b->lazy = true;
+    assert_int_equal(move(b, "worker:1", 0), 0);
+    lost(b, "worker:1", FAIL_NODE);
+    assert_int_equal(b->done[ACTION_ASK], 1);
+    assert_int_equal(b->done[ACTION_RELEASE], 0);
+    assert_int_equal(state_of(b, "worker:1"), TASK_WAITING);
+    assert_false(logged(b, "\"event\":\"failure\"", NULL));
+}
+
+static void one_that_does_not_end_loses_its_container(void **state)
+{
+    struct bench *b = *state;
+
+    elastic(b, 2);
+    b->lazy = true;
+    assert_int_equal(move(b, "worker:1", 0), 0);
+    pass(b, 60000);
+    assert_int_equal(b->done[ACTION_RELEASE], 1);
+    assert_int_equal(b->done[ACTION_ASK], 1);
+    assert_false(logged(b, "\"event\":\"failure\"", NULL));
+}
+
+static void only_this_start_of_it_is_moved(void **state)
+{
+    struct bench *b = *state;
+
+    elastic(b, 2);
+    assert_int_equal(move(b, "worker:1", 7), 0);
+    assert_int_equal(b->done[ACTION_STOP], 0);
+    assert_false(logged(b, "\"what\":\"move\"", NULL));
+    assert_int_equal(engine_move(b->e, 99, 0, "w:0", b->now, NULL), -EINVAL);
+}
+
+static void a_task_that_others_know_is_not_moved(void **state)
+{
+    struct bench *b = *state;
+
+    bench_init(b, SPEC_RESTART_GANG, 0);
+    role(b, "worker", 2);
+    run_all(b);
+    assert_int_equal(move(b, "worker:1", 0), -EOPNOTSUPP);
+    assert_int_equal(b->done[ACTION_STOP], 0);
+}
+
 /* ---- an agent dies, and another one stands in its place ---- */
 
 static void its_tasks_start_again_where_they_were(void **state)
@@ -282,6 +390,12 @@ int main(void)
         TEST(a_failure_before_the_notice_is_its_own),
         TEST(what_does_not_run_is_given_back_at_once),
         TEST(who_does_not_hear_is_taken_with_its_container),
+        TEST(a_task_that_is_moved_ends_before_another_container_is_asked_for),
+        TEST(moves_are_no_failures_however_many_there_are),
+        TEST(one_whose_container_is_lost_as_it_moves_has_moved),
+        TEST(one_that_does_not_end_loses_its_container),
+        TEST(only_this_start_of_it_is_moved),
+        TEST(a_task_that_others_know_is_not_moved),
         TEST(its_tasks_start_again_where_they_were),
         TEST(or_all_of_them_as_a_gang),
         TEST(or_the_job_fails_and_says_why),

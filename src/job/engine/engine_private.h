@@ -43,6 +43,7 @@ struct slot {
     bool retired;     /* scaled away */
     bool leave;       /* to be given back before its tasks start again: the place is not good */
     bool leaving;     /* the platform takes it back: given back as soon as nothing runs in it */
+    bool moving;      /* that is our own wish (leaving, too): another one is asked for then */
     bool away;        /* its agent knew a master before us and is not back yet */
     uint32_t refused; /* how often what was asked for was refused, since it was last granted */
     int64_t ask_at;   /* refused: when it is asked for again; NEVER: it is being asked for */
@@ -294,8 +295,6 @@ bool run_brings_ports(const struct engine *e, const struct unit *u);
 /* The container of `s` is gone, by a report or because it did not answer. */
 void fail_slot(struct engine *e, struct slot *s, enum fail_class cls, const char *text,
                int64_t now);
-/* Success, when every deciding task has succeeded. */
-void fail_or_not(struct engine *e, int64_t now);
 /* It runs no more because its agent does not, but its place is as good as before. */
 void fail_here(struct engine *e, struct unit *u, const char *text, int64_t now);
 /* The parts of judging that the log repeats: remembers the story, and pays; false: used up. */
@@ -324,8 +323,11 @@ struct ending {
 void end_begin(struct engine *e, const struct ending *how, int64_t now);
 void end_look(struct engine *e, int64_t now); /* has everybody ended? */
 void end_kill_rest(struct engine *e, int64_t now);
+/* Success, when every deciding task has succeeded. */
+void fail_or_not(struct engine *e, int64_t now);
 
 /* ---- engine_commands.c ---- */
+int engine_is_running(const struct engine *e, struct err *err); /* or why nothing can be asked */
 /* Slots and tasks join or are retired; the role has slots enough. */
 void person_scale(struct engine *e, struct role *r, uint32_t count, int64_t now);
 
@@ -333,6 +335,10 @@ void person_scale(struct engine *e, struct role *r, uint32_t count, int64_t now)
 #define LEAVING_TEXT "the cluster takes its container back"
 /* Gives a container that the platform takes back away, once nothing runs in it any more. */
 void leaving_look(struct engine *e, struct slot *s, int64_t now);
+/* A container that is being moved is gone: another one is asked for, and nobody has failed. */
+void leaving_move(struct engine *e, struct slot *s, enum fail_class cls, int64_t now);
+/* Its tasks are told to end, to be started in another container. */
+void leaving_begin_move(struct engine *e, struct slot *s, int64_t now);
 /* The agent does not have a task that does not run: it is prepared, or prepared again. */
 void leaving_prepare(struct engine *e, struct unit *u, int64_t now);
 

@@ -227,6 +227,14 @@ static void restore_again(struct engine *e, struct unit *u, int64_t t)
     again_stop(e, u, e->grace, t);
 }
 
+static void restore_move(struct engine *e, const struct unit *u, int64_t t)
+{
+    struct slot *s = u ? &e->slots[u->t.slot] : NULL;
+
+    if (s && s->state >= SLOT_GRANTED && !s->leaving && !s->retired)
+        leaving_begin_move(e, s, t);
+}
+
 static void engine_restore_on_agent(struct engine *e, const json_t *v, int64_t t)
 {
     uint32_t agent = restore_u32(v, "agent", ENGINE_NO_AGENT);
@@ -250,6 +258,8 @@ static void engine_restore_on_request(struct engine *e, const json_t *v, int64_t
         restore_scale(e, v, t);
     else if (str_eq(what, "restart") && e->state < JOB_FINISHING)
         restore_again(e, restore_unit(e, v), t);
+    else if (str_eq(what, "move") && e->state < JOB_FINISHING)
+        restore_move(e, restore_unit(e, v), t);
     else if (str_eq(what, "stop")) {
         engine_set_grace(e, json_int_or(v, "grace", e->grace));
         e->stops++;

@@ -135,7 +135,8 @@ static void to_ended(struct engine *e, struct unit *u, const json_t *v, int64_t 
         restore_vacate(e, &e->slots[u->t.slot]);
         return;
     }
-    if (next != TASK_DONE || u->retired || u->again || e->reforming || e->state >= JOB_FINISHING)
+    if (next != TASK_DONE || u->retired || u->again || e->reforming || e->state >= JOB_FINISHING ||
+        e->slots[u->t.slot].moving)
         return;
     unit_over(e, u, true);
     unit_down(e, u, false);

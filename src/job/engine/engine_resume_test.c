@@ -329,6 +329,31 @@ static void what_it_does_not_have_is_lost_and_starts_again_there(void **state)
     assert_int_equal(task(b, "worker:0")->attempt, 0);
 }
 
+static void what_was_moving_moves_on(void **state)
+{
+    struct bench *b = *state;
+
+    bench_init(b, SPEC_RESTART_TASK, 0);
+    b->opt.elastic = true;
+    role(b, "worker", 2)->procs = 2;
+    run_all(b);
+    b->lazy = true;
+    assert_int_equal(engine_move(b->e, id_of(b, "worker:2"), 0, "me", b->now, NULL), 0);
+    work(b);
+    ended(b, "worker:2", 0); /* the other one of its container has not yet */
+    reborn(b);
+    back_all(b);
+    work(b);
+    assert_int_equal(b->done[ACTION_RELEASE], 0);
+    ended(b, "worker:3", 0);
+    assert_int_equal(b->done[ACTION_RELEASE], 1);
+    assert_int_equal(b->done[ACTION_ASK], 1);
+    assert_int_equal(state_of(b, "worker:2"), TASK_WAITING);
+    assert_int_equal(state_of(b, "worker:3"), TASK_WAITING);
+    assert_int_equal(state_of(b, "worker:1"), TASK_RUNNING);
+    assert_false(logged(b, "\"event\":\"failure\"", NULL));
+}
+
 static void an_end_that_was_not_written_down_is_told_again(void **state)
 {
     struct bench *b = *state;
@@ -439,6 +464,7 @@ int main(void)
         TEST(a_gang_that_was_being_formed_is_formed),
         TEST(what_an_agent_runs_is_believed),
         TEST(what_it_does_not_have_is_lost_and_starts_again_there),
+        TEST(what_was_moving_moves_on),
         TEST(an_end_that_was_not_written_down_is_told_again),
         TEST(an_agent_that_died_meanwhile_is_a_new_one),
         TEST(an_agent_may_be_away_for_a_while),

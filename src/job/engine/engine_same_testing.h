@@ -77,6 +77,7 @@ static const char *slot_differs(const struct slot *a, const struct slot *b)
     DIFFERS(retired);
     DIFFERS(leave);
     DIFFERS(leaving);
+    DIFFERS(moving);
     if (a->state >= SLOT_GRANTED)
         DIFFERS(agent);
     return NULL;

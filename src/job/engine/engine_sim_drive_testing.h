@@ -381,6 +381,11 @@ static void person(struct sim *w)
         r = engine_scale(w->e, "worker", count, "me", w->now, &err);
     if (what >= 8 && what < 14 && r == 0)
         w->workers = count;
+    if (what >= 14 && what < 60) {
+        uint32_t id = draw(w, n);
+
+        r = engine_move(w->e, id, engine_task(w->e, id)->attempt, "me", w->now, &err);
+    }
     CHECK(w, r == 0 || r == -EBUSY || r == -EALREADY || r == -EOPNOTSUPP || r == -ENOENT);
 }
 

@@ -38,6 +38,18 @@ static void set_down(struct sim *w, uint32_t id, bool on)
         w->story = INT64_MAX;
 }
 
+/* All that are in its container. */
+static void read_move(struct sim *w, const char *line)
+{
+    uint32_t id = task_in(w, line), role, first, n;
+
+    if (id == UINT32_MAX)
+        return;
+    engine_slot(w->e, engine_task(w->e, id)->slot, &role, &first, &n);
+    for (uint32_t i = first; i < first + n; i++)
+        w->tasks[i].restarts = true;
+}
+
 /* Whose end is no success though it ended well: they are started again. */
 static void read_restarts(struct sim *w, const char *line)
 {
@@ -48,6 +60,8 @@ static void read_restarts(struct sim *w, const char *line)
 
     if (has(line, "\"event\":\"restart\",\"what\":\"gang\""))
         w->reforming = true;
+    if (has(line, "\"event\":\"request\",\"what\":\"move\""))
+        read_move(w, line);
     if (has(line, "\"event\":\"gang\",\"step\":\"returns\""))
         w->reforming = false;
     if (!asked && !begins)

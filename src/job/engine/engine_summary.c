@@ -174,6 +174,8 @@ static void put_slot(const struct slot *s, struct event *ev)
         event_bool(ev, "leave", 1);
     if (s->leaving)
         event_bool(ev, "leaving", 1);
+    if (s->moving)
+        event_bool(ev, "moving", 1);
 }
 
 /* A container's own fields stand with its first task. */

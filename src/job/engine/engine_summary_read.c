@@ -108,6 +108,7 @@ static void read_slot(struct engine *e, struct slot *s, const json_t *v)
         s->state = SLOT_IDLE;
     s->leave = json_is_true(json_object_get(v, "leave")) && s->state != SLOT_IDLE;
     s->leaving = json_is_true(json_object_get(v, "leaving")) && s->state != SLOT_IDLE;
+    s->moving = json_is_true(json_object_get(v, "moving")) && s->leaving;
     (void)e;
 }
 
