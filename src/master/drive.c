@@ -46,6 +46,7 @@ static int set_slot(struct master *m, uint32_t slot, uint32_t agent, const uint3
     struct slot_info *s = &m->slots.v[slot];
 
     lost_forget(m, slot);
+    leaving_forget(m, slot);
     free(take(s->gpus));
     s->n_gpus = 0;
     s->asked = 0;
@@ -174,15 +175,14 @@ static void on_leaver(void *user, uint32_t agent, enum platform_left how, const 
     agents_leaver_gone(user, agent, how, text);
 }
 
-static void on_leaving(void *user, uint32_t slot, const char *text)
+static void on_leaving(void *user, uint32_t slot, int64_t ms, const char *text)
 {
-    struct master *m = user;
-    struct err err = ERR_INIT;
+    leaving_slot(user, slot, ms, text);
+}
 
-    master_note(m, text);
-    if (engine_on_leaving(m->engine, slot, master_now(m), &err) < 0)
-        master_fault(m, &err);
-    master_wake(m);
+static void on_node(void *user, const char *node, bool leaves, int64_t ms)
+{
+    leaving_node_news(user, node, leaves, ms);
 }
 
 static void on_platform_note(void *user, const char *text)
@@ -213,6 +213,7 @@ const struct platform_events drive_platform_events = {
     .on_lost = on_lost,
     .on_leaver = on_leaver,
     .on_leaving = on_leaving,
+    .on_node = on_node,
     .on_note = on_platform_note,
     .on_phase = drive_on_phase,
     .on_over = on_over,
@@ -394,6 +395,7 @@ static int64_t next_deadline(const struct master *m)
 {
     int64_t a = engine_deadline(m->engine), b = kv_deadline(m->kv), c = node_faults_deadline(m);
     int64_t d = lost_deadline(m), e = m->ops->copy->deadline(m), at = b < e ? b : e;
+    int64_t f = leaving_deadline(m);
 
     if (m->save.until) { /* the store can still be asked, over HTTP */
         int64_t end = m->save.ask_by ? m->save.ask_by : m->save.until;
@@ -404,6 +406,7 @@ static int64_t next_deadline(const struct master *m)
     at = a < at ? a : at;
     at = c < at ? c : at;
     at = d < at ? d : at;
+    at = f < at ? f : at;
     at = on_loop_clock(m, at);
     return m->journal.held.len > 0 && at > loop_in(m->loop, RETRY_MS) ? loop_in(m->loop, RETRY_MS)
                                                                       : at;
@@ -419,6 +422,7 @@ static void drive_on_time(struct master *m)
     m->ops->copy->on_time(m);
     node_faults_on_time(m);
     lost_on_time(m);
+    leaving_on_time(m);
     if (engine_deadline(m->engine) <= now && engine_on_time(m->engine, now, &err) < 0)
         master_fault(m, &err);
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include "base/json.h"
 #include "job/engine/engine.h"
+#include "job/spec/spec.h"
 #include "platform/platform.h"
 #include "rendezvous/kv.h"
 
@@ -18,12 +19,27 @@ struct slot_info {
     uint32_t living;    /* tasks that have not ended yet */
     enum fail_class lost_as;
     char *lost_why;
+    /* The platform takes its container back (leaving.c). */
+    int64_t taken_at; /* then; 0: it does not */
+    int64_t leave_at; /* its tasks are told to end then at the latest; INT64_MAX: they have been */
 };
 
 struct slots {
     struct slot_info *v; /* by the engine's numbers */
     uint32_t n;
     uint32_t n_lost; /* whose loss the engine has not heard of */
+};
+
+/* What will be taken away. */
+struct leaving_node {
+    char *name;
+    int64_t until; /* 0: not known */
+};
+struct leaving {
+    struct leaving_node *v;
+    size_t n;
+    uint32_t n_waiting;            /* containers that are taken back and still used */
+    int64_t asked[SPEC_ROLES_MAX]; /* when somebody asked last which of a role's are to leave */
 };
 
 /* The end of the job: agents save what tasks left. */
@@ -57,6 +73,22 @@ void lost_task_ended(struct agent_conn *a, const struct task *t, uint32_t attemp
 void lost_hung_up(struct agent_conn *a);
 int64_t lost_deadline(const struct master *m); /* INT64_MAX: none */
 void lost_on_time(struct master *m);
+
+/* ---- leaving.c ---- */
+/* A node leaves the cluster, within so many ms (-1: not known); or stays after all. */
+void leaving_node_news(struct master *m, const char *node, bool leaves, int64_t ms);
+/* The platform takes a container back, within so many ms (-1: not known). */
+void leaving_slot(struct master *m, uint32_t slot, int64_t ms, const char *text);
+void leaving_forget(struct master *m, uint32_t slot); /* it has another container, or none */
+int64_t leaving_deadline(const struct master *m);     /* INT64_MAX: none */
+void leaving_on_time(struct master *m);
+/* The answer to "leaving ROLE …" of kv.h; from now on who asks looks after these roles. -ENOMEM. */
+int leaving_list(struct master *m, const struct kv_word *roles, size_t n, struct buf *out);
+/* One note of an earlier master's log, parsed; and what the next one is to read. */
+int leaving_restore(struct master *m, const json_t *note);
+void leaving_each(const struct master *m, void (*fn)(void *arg, const char *node, int64_t until),
+                  void *arg);
+void leaving_done(struct master *m);
 
 /* ---- node_faults.c ---- */
 /* Something failed on this node; when that happens too often, it is avoided. */

@@ -1,6 +1,6 @@
 /* kv_effects.c - requests to the key-value store that affect more than the store: progress
- * reports, notes and scaling go to the engine; replies and changes go to whoever keeps a copy of
- * the store. */
+ * reports, notes, moves and scaling go to the engine; replies and changes go to whoever keeps a
+ * copy of the store. */
 #include "master/master_private.h"
 
 static void kv_effects_on_progress(void *user, uint32_t task, int64_t step, int64_t total,
@@ -21,6 +21,26 @@ static int kv_effects_on_scale(void *user, uint32_t task, const char *role, unsi
     int r = engine_scale(m->engine, role, count, engine_task_name(m->engine, task, name),
                          master_now(m), err);
 
+    master_wake(m);
+    return r;
+}
+
+static int kv_effects_on_leaving(void *user, const struct kv_word *roles, size_t n, struct buf *out)
+{
+    return leaving_list(user, roles, n, out);
+}
+
+static int kv_effects_on_move(void *user, uint32_t task, const char *which, uint32_t attempt,
+                              struct err *err)
+{
+    struct master *m = user;
+    char name[ENGINE_NAME_MAX];
+    uint32_t id = 0;
+    int r = engine_find_task(m->engine, which, &id, err);
+
+    if (r == 0)
+        r = engine_move(m->engine, id, attempt, engine_task_name(m->engine, task, name),
+                        master_now(m), err);
     master_wake(m);
     return r;
 }
@@ -61,6 +81,8 @@ const struct kv_events drive_kv_events = {
     .on_progress = kv_effects_on_progress,
     .on_role_size = on_role_size,
     .on_scale = kv_effects_on_scale,
+    .on_leaving = kv_effects_on_leaving,
+    .on_move = kv_effects_on_move,
     .on_note = kv_effects_on_note,
     .on_change = kv_effects_on_change,
     .on_late = barrier_late,

@@ -298,6 +298,7 @@ static void free_parts(struct master *m)
     m->ops->free(m);
     usage_done(m);
     slots_done(&m->slots);
+    leaving_done(m);
     outbox_done(&m->outbox);
     free(m->paths.work);
     free(m->paths.logs);

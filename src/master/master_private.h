@@ -65,6 +65,7 @@ struct master {
     struct outbox outbox;
     struct own_peers own_peers;
     struct slots slots;
+    struct leaving leaving; /* nodes that are taken away */
     struct form form;
     struct saving save;
     struct publish_output publish;

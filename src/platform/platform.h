@@ -38,8 +38,13 @@ struct platform_events {
     void (*on_lost)(void *user, uint32_t slot, enum fail_class cls, const char *text);
     /* The container of an agent that a master before this one had told to leave has ended. */
     void (*on_leaver)(void *user, uint32_t agent, enum platform_left how, const char *text);
-    /* The container will be taken away soon: its tasks are to end, then it is to be released. */
-    void (*on_leaving)(void *user, uint32_t slot, const char *text);
+    /* The container will be taken away in about so many ms (-1: not known): its tasks are to end,
+     * then it is to be released. It may be said again. */
+    void (*on_leaving)(void *user, uint32_t slot, int64_t ms, const char *text);
+    /* The node is being taken out of service: it gets no more containers, and those it has are
+     * taken away after so many ms at the latest (-1: not known). Or, without `leaves`, it is in
+     * service: said of any node, at any time. */
+    void (*on_node)(void *user, const char *node, bool leaves, int64_t ms);
     /* A sentence for the events log: why asks are not served. */
     void (*on_note)(void *user, const char *text);
     /* Phases of the start, for the timeline: "registered", "granted" … */

@@ -136,6 +136,8 @@ static const struct verb verbs[] = {
     { "progress", 2, KV_WORDS_MAX, false, false, kv_progress },
     { "scale",    3, 3,            true,  false, kv_scale },
     { "note",     2, 2,            false, true,  kv_note },
+    { "leaving",  2, KV_WORDS_MAX, true,  false, kv_leaving },
+    { "move",     3, 3,            true,  false, kv_move },
 };
 /* clang-format on */
 

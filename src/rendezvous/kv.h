@@ -13,6 +13,13 @@
  *     progress STEP [TOTAL] [NAME=NUMBER …] → ok
  *     scale ROLE COUNT          → ok                 (the role has so many tasks from now on)
  *     note TEXT                 → ok                 (a sentence for the job's events)
+ *     leaving ROLE …            → value TASKS        (those of the roles that are to leave their
+ *                                                     containers: "TASK,ATTEMPT,WHY,MS,NODE …",
+ *                                                     WHY: node, avoided or container; MS: until
+ *                                                     they are taken away, -1: not known. Who asks
+ *                                                     moves them; see src/master/leaving.c)
+ *     move TASK ATTEMPT         → ok                 (this start of the task ends, and the next one
+ *                                                     is in another container)
  *     anything else             → error SENTENCE
  * Keys: 1 to 256 bytes; values up to 1 MiB; 64 MiB and 100,000 keys in all. A time of 0 ms does not
  * wait; without MS a request waits until its task ends or the generation does. In a barrier each
@@ -71,6 +78,10 @@ struct kv_events {
                                                           * not one of them any more */
     /* May be NULL: nobody can scale. A sentence says why it was refused. */
     int (*on_scale)(void *user, uint32_t task, const char *role, unsigned count, struct err *err);
+    /* May be NULL: none ever leaves. -ENOMEM. */
+    int (*on_leaving)(void *user, const struct kv_word *roles, size_t n, struct buf *out);
+    /* May be NULL: nobody can move. A sentence says why it was refused. */
+    int (*on_move)(void *user, uint32_t task, const char *which, uint32_t attempt, struct err *err);
     /* May be NULL. A sentence says why it was refused. */
     int (*on_note)(void *user, uint32_t task, const char *text, struct err *err);
     /* May be NULL. Told in order, before anybody is answered: who repeats all of it by kv_restore()

@@ -13,7 +13,8 @@
 #define KV_KEYS_MAX 100000
 #define KV_TASK_WAITS_MAX 256 /* of one task at a time */
 #define KV_LIST_MAX MIB       /* bytes of keys in one answer */
-#define KV_TOLD_MAX 68        /* an agent has at most 65 requests of a task under way */
+#define KV_LEAVING_MAX (256 * KIB)
+#define KV_TOLD_MAX 68 /* an agent has at most 65 requests of a task under way */
 
 /* ---- kv_wait.c: who waits, and until when ---- */
 struct kv_place {
@@ -109,5 +110,6 @@ typedef int kv_verb(struct kv *k, const struct kv_ask *a, struct err *err);
 kv_verb kv_put, kv_putnew, kv_get, kv_del, kv_add, kv_list; /* kv_store.c */
 kv_verb kv_wait, kv_barrier;                                /* kv_barrier.c */
 kv_verb kv_note;                                            /* kv_note.c */
+kv_verb kv_leaving, kv_move;                                /* kv_move.c */
 kv_verb kv_progress;                                        /* kv_progress.c */
 kv_verb kv_scale;                                           /* kv.c */

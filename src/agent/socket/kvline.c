@@ -24,13 +24,15 @@ static const struct {
     { "progress", 2, KVLINE_WORDS, false, "progress STEP [TOTAL] [NAME=NUMBER …]" },
     { "scale",    3, 3,            false, "scale ROLE COUNT" },
     { "note",     2, 2,            true,  "note TEXT" },
+    { "leaving",  2, KVLINE_WORDS, false, "leaving ROLE …" },
+    { "move",     3, 3,            false, "move TASK ATTEMPT" },
     /* clang-format on */
 };
 
-const char kvline_help[] =
-    "put KEY VALUE\nputnew KEY VALUE\nget KEY\nwait KEY [MS]\ndel KEY\n"
-    "list [PREFIX]\nadd KEY NUMBER\nbarrier NAME [COUNT [MS]]\n"
-    "progress STEP [TOTAL] [NAME=NUMBER …]\nscale ROLE COUNT\nnote TEXT\nversion\n\n";
+const char kvline_help[] = "put KEY VALUE\nputnew KEY VALUE\nget KEY\nwait KEY [MS]\ndel KEY\n"
+                           "list [PREFIX]\nadd KEY NUMBER\nbarrier NAME [COUNT [MS]]\n"
+                           "progress STEP [TOTAL] [NAME=NUMBER …]\nscale ROLE COUNT\nnote TEXT\n"
+                           "leaving ROLE …\nmove TASK ATTEMPT\nversion\n\n";
 
 /* The next word of at most `most`; the last one allowed may be the rest of the line. */
 static bool next_word(const char **at, const char *end, bool rest, struct kvline_word *ret)

@@ -4,6 +4,7 @@
  *     wait KEY [MS]            list [PREFIX]         add KEY NUMBER
  *     barrier NAME [COUNT [MS]]                      progress STEP [TOTAL] [NAME=NUMBER …]
  *     del KEY                  scale ROLE COUNT      note TEXT
+ *     leaving ROLE …           move TASK ATTEMPT
  *
  * `version` and `help` are answered by the agent itself.
  *

@@ -77,6 +77,18 @@ static void put_avoided(void *arg, const char *node)
     end_own(x, &e);
 }
 
+static void put_leaving(void *arg, const char *node, int64_t until)
+{
+    struct own_lines *x = arg;
+    struct event e;
+
+    begin_own(x, "leaves", &e);
+    event_str(&e, "leaves", node);
+    if (until)
+        event_int(&e, "until", until);
+    end_own(x, &e);
+}
+
 /* What the engine does not know, and recover.c wants. */
 static int put_own(struct master *m, struct buf *out)
 {
@@ -88,6 +100,7 @@ static int put_own(struct master *m, struct buf *out)
     outputs_each(m, put_owed, &x);
     if (m->avoid)
         blacklist_each(m->avoid, put_avoided, &x);
+    leaving_each(m, put_leaving, &x);
     return x.r;
 }
 

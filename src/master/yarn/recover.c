@@ -64,8 +64,8 @@ void recover_done(struct master *m)
 /* May a record tell something that the engine does not care for? Most do not, and are many. */
 static bool says_more(const char *line, size_t n)
 {
-    static const char *const words[] = { "\"agent\",", "\"avoid\"", "\"lift\"", "\"unsaved\"",
-                                         "\"published\"" };
+    static const char *const words[] = { "\"agent\",",    "\"avoid\"",  "\"lift\"", "\"unsaved\"",
+                                         "\"published\"", "\"leaves\"", "\"stays\"" };
 
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (memmem(line, n, words[i], strlen(words[i])))
@@ -80,9 +80,9 @@ static const char *recover_text_of(const json_t *v)
     return text ? text : "";
 }
 
-/* Besides the engine this is read back: agents with what they owe, nodes that are avoided, what was
- * published, and that results could not be saved. says_more() looks for a few words before the line
- * is parsed a second time: most records have none of them. */
+/* Besides the engine this is read back: agents with what they owe, nodes that are avoided or leave,
+ * what was published, and that results could not be saved. says_more() looks for a few words before
+ * the line is parsed a second time: most records have none of them. */
 static int restore_line(struct recovery *x, const char *line, size_t n, struct err *err)
 {
     AUTO_JSON *v = NULL;
@@ -97,6 +97,8 @@ static int restore_line(struct recovery *x, const char *line, size_t n, struct e
         r = keep_agent(x, v);
     else if (str_eq(event, "note") || (str_eq(event, "summary") && str_eq(what, "avoid")))
         r = node_faults_restore(x->m, v);
+    if (r == 0 && (str_eq(event, "note") || (str_eq(event, "summary") && str_eq(what, "leaves"))))
+        r = leaving_restore(x->m, v);
     if (str_eq(event, "note"))
         publish_restore(x->m, v);
     if (str_eq(event, "note") && json_is_true(json_object_get(v, "unsaved")) && !x->m->save.unsaved)

@@ -13,6 +13,7 @@
 /* After a silence that is longer it may be that the ResourceManager takes us for dead, and starts
  * another master. A master that is killed had its answers until a moment before. */
 #define SILENT_MS 5000
+#define MOST_WAIT_MS 3600000 /* what a cluster may say of its patience */
 
 /* Two of a role may have been given the same node, of several that both had asked for. */
 static bool is_welcome(struct yarn_platform *p, struct yarn_seat *s, const char *host)
@@ -148,13 +149,39 @@ static void on_previous(struct yarn_platform *p, const Yarn__Container *c)
     s->node = yarn_spread_move(p->spread, s->node, node->host, &want.node);
 }
 
+/* How long YARN waits before it takes a container by force; -1: nobody says. */
+static int64_t preempt_wait(const struct yarn_platform *p)
+{
+    const struct conf *c = p->opt.node ? p->opt.node : session_conf(p->opt.session);
+    int64_t ms = 0;
+
+    return conf_int(c, "yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill", &ms,
+                    NULL) == 0 &&
+                   ms >= 0 && ms <= MOST_WAIT_MS
+               ? ms
+               : -1;
+}
+
 static void on_preempt(struct yarn_platform *p, struct yarn_container_id id)
 {
     int64_t slot = yarn_slot_of(p, id);
 
     if (slot >= 0 && p->seats[slot]->state != SEAT_SILENT && !p->closing)
-        p->base.on.on_leaving(p->base.on.user, (uint32_t)slot,
+        p->base.on.on_leaving(p->base.on.user, (uint32_t)slot, preempt_wait(p),
                               "YARN wants its container back for another queue");
+}
+
+/* A node that is decommissioned gracefully keeps its containers until its time is over. One that is
+ * gone is told of by the ends of its containers. */
+static void tell_node(struct yarn_platform *p, const char *host, const Yarn__NodeReport *node)
+{
+    bool leaves = node->state == YARN__NODE_STATE__NODE_DECOMMISSIONING;
+    int64_t ms = node->has_decommissioning_timeout && node->decommissioning_timeout > 0
+                     ? (int64_t)node->decommissioning_timeout * 1000
+                     : -1;
+
+    if (!p->closing && (leaves || node->state == YARN__NODE_STATE__NODE_RUNNING))
+        p->base.on.on_node(p->base.on.user, host, leaves, leaves ? ms : -1);
 }
 
 static void on_node(struct yarn_platform *p, const Yarn__NodeReport *node)
@@ -172,6 +199,7 @@ static void on_node(struct yarn_platform *p, const Yarn__NodeReport *node)
     n.vcores = yarn_vcores(node->capability) - yarn_vcores(node->used);
     n.gpus = yarn_amount_of(node->capability, YARN_GPU) - yarn_amount_of(node->used, YARN_GPU);
     (void)yarn_spread_set(p->spread, &n, usable);
+    tell_node(p, id->host, node);
 }
 
 /* "the ResourceManager fails at the job's heartbeats: NullPointerException: …" */
