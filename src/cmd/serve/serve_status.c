@@ -7,6 +7,7 @@
 #include "cmd/serve/serve_request.h"
 #include "cmd/serve/serve_watch.h"
 #include "serve/deployment/deployment_fetch.h"
+#include "serve/deployment/deployment_move.h"
 #include "serve/deployment/deployment_plan.h"
 #include "serve/deployment/deployment_update.h"
 #include "terminal/format.h"
@@ -68,6 +69,23 @@ static json_t *replicas_in(const json_t *report)
     return take(list);
 }
 
+/* Replicas whose containers will be taken away. */
+static int print_moves(const json_t *model, struct err *err)
+{
+    const json_t *list = json_object_get(json_object_get(model, "moving"), "replicas"), *one;
+    size_t i;
+
+    json_array_foreach(list, i, one)
+    {
+        AUTO_FREE char *text = deployment_move_text(model, one);
+
+        if (!text)
+            return err_oom(err);
+        printf("  %s\n", text);
+    }
+    return 0;
+}
+
 /* What is happening to a model, or happened last. */
 static int print_model(const json_t *model, const json_t *report, struct err *err)
 {
@@ -95,7 +113,7 @@ static int print_model(const json_t *model, const json_t *report, struct err *er
                *format_text(last, "by") ? " by " : "", format_text(last, "by"),
                format_text(last, "why"));
     }
-    return 0;
+    return print_moves(model, err);
 }
 
 /* All addresses, the first one in the line of the deployment itself. */
@@ -145,13 +163,14 @@ static json_t *models_json(const json_t *plan)
     {
         if (json_array_append_new(
                 list,
-                json_pack("{s:O, s:O, s:O?, s:O?, s:O, s:O?, s:O?, s:O?, s:O?}", "model",
+                json_pack("{s:O, s:O, s:O?, s:O?, s:O, s:O?, s:O?, s:O?, s:O?, s:O?}", "model",
                           json_object_get(m, "name"), "version", json_object_get(m, "serve"),
                           "previous", json_object_get(m, "previous"), "follows",
                           json_object_get(m, "follow"), "replicas", json_object_get(m, "replicas"),
                           "update", json_object_get(m, "update"), "last",
                           json_object_get(m, "last"), "autoscale", json_object_get(m, "autoscale"),
-                          "scaled", json_object_get(m, "scaled"))) < 0)
+                          "scaled", json_object_get(m, "scaled"), "moving",
+                          json_object_get(m, "moving"))) < 0)
             return NULL;
     }
     return take(list);

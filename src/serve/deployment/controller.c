@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "loop/fiber.h"
 #include "serve/deployment/controller_private.h"
+#include "serve/deployment/deployment_move.h"
 #include "serve/deployment/replica_key.h"
 #include "serve/gateway/gateway.h"
 
@@ -193,7 +194,7 @@ static int report(struct controller *x, json_t **ret, struct err *err)
         x->turns % STATUS_TURNS == 0 || x->revision != json_int_or(x->plan, "revision", 0);
     int r;
 
-    if (!publish && !deployment_is_updating(x->plan) &&
+    if (!publish && !deployment_is_updating(x->plan) && !deployment_is_moving(x->plan) &&
         (x->turns % LOAD_TURNS != 0 || !controller_autoscales(x)))
         return 0;
     r = deployment_is_direct(x->plan)
@@ -230,6 +231,8 @@ static int look_at_gateway(struct controller *x, const struct strs *keys, struct
         r = report(x, &said, err);
     if (r == 0)
         r = controller_updates(x, said, keys, err);
+    if (r == 0)
+        r = controller_moves(x, said, keys, err);
     if (r == 0)
         r = controller_autoscale(x, said, err);
     if (r == 0 && x->turns % COUNT_TURNS == 0)

@@ -103,6 +103,11 @@ bool controller_autoscales(const struct controller *x); /* is there one? */
 /* `report`: what the gateway says; NULL: not known. */
 int controller_autoscale(struct controller *x, const json_t *report, struct err *err);
 
+/* ---- controller_move.c: replicas whose containers will be taken away ---- */
+/* `report`: what the gateway says; NULL: not known. */
+int controller_moves(struct controller *x, const json_t *report, const struct strs *keys,
+                     struct err *err);
+
 /* ---- controller_history.c: what was answered over time; not without a gateway ---- */
 int controller_history(struct controller *x, struct err *err);
 

@@ -1,6 +1,7 @@
 /* deployment_plan.c - what a plan says, and which of the replicas' keys count; both are hostile
  * until they are parsed. See deployment_plan.h. */
 #include "serve/deployment/deployment_plan.h"
+#include "serve/deployment/deployment_move.h"
 #include "serve/deployment/deployment_update.h"
 #include "serve/deployment/gateway_reports.h"
 
@@ -146,7 +147,7 @@ unsigned deployment_group_size(const json_t *model, const char *group)
     if (!v || (deployment_update_phase(model) == UPDATE_STOPPING &&
                json_int_or(v, "version", 0) != json_int_or(model, "serve", 0)))
         return 0;
-    return (unsigned)json_int_or(model, "replicas", 0);
+    return (unsigned)json_int_or(model, "replicas", 0) + deployment_move_extra(model, v);
 }
 
 /* ---- keys of replicas ---- */
@@ -252,7 +253,7 @@ static json_t *replicas_of(const json_t *model, const json_t *version, const str
 
         if (!place_parse(keys->v[i], &p) ||
             !place_of(&p, group, json_int_or(version, "serial", 0)) || p.index >= most ||
-            is_older(&p, keys))
+            is_older(&p, keys) || deployment_move_leaves(model, version, p.index, p.attempt))
             continue;
         if (json_array_append_new(list,
                                   json_pack("{s:o, s:s}", "name",
@@ -328,7 +329,7 @@ static json_t *model_of(const json_t *model, const json_t *shares, const struct 
 {
     static const char *const ours[] = { "replicas", "groups",    "previous", "follow",
                                         "followed", "update",    "next",     "last",
-                                        "settings", "autoscale", "scaled" };
+                                        "settings", "autoscale", "scaled",   "moving" };
     AUTO_JSON *v = json_copy((json_t *)model);
 
     for (size_t i = 0; v && i < COUNT_OF(ours); i++)

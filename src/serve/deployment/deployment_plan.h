@@ -8,7 +8,7 @@
  * "path": "/models/…/1", "format": "onnx", "library": "/…/libonnxruntime.so", "sha256": "…",
  *                      "manifest": "…"}],
  *        "update": {…}, "next": {…}, "last": {…}, "settings": {"cpus": "1"},
- *        "autoscale": {…}, "scaled": {…}}],
+ *        "autoscale": {…}, "scaled": {…}, "moving": {…}}],
  *      "answers": [{"id": "…", "error": "…"}], "gateway": {"host": "127.0.0.1"},
  *      "cache_limit": 53687091200}
  *

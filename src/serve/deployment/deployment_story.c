@@ -1,7 +1,8 @@
 /* deployment_story.c - updates are asked for, their versions become ready, are kept or given up,
- * and end. See deployment_story.h. */
+ * and end; replicas move. See deployment_story.h. */
 #include "serve/deployment/deployment_story.h"
 #include "base/str.h"
+#include "serve/deployment/deployment_move.h"
 #include "serve/deployment/deployment_plan.h"
 #include "serve/deployment/deployment_update.h"
 
@@ -113,6 +114,67 @@ static int say_scaled(const struct story *s, const json_t *before, const json_t 
                      number(after, "replicas"), story_text(scaled, "why"));
 }
 
+/* The same start of the same replica in the other plan. */
+static const json_t *same_move(const json_t *model, const json_t *replica)
+{
+    const json_t *list = json_object_get(json_object_get(model, "moving"), "replicas"), *one;
+    size_t i;
+
+    json_array_foreach(list, i, one)
+    {
+        if (number(one, "index") == number(replica, "index") &&
+            number(one, "attempt") == number(replica, "attempt"))
+            return one;
+    }
+    return NULL;
+}
+
+static int say_move(const struct story *s, const char *group, const json_t *old, const json_t *now)
+{
+    const char *phase = story_text(now, "phase");
+    bool taken = str_eq(story_text(now, "why"), "container");
+    long long index = number(now, "index");
+    char why[MOVE_WHY];
+
+    if (!old || !str_eq(story_text(old, "why"), story_text(now, "why")))
+        return story_say(s, "%s-%lld is to move: %s%s", group, index, deployment_move_why(now, why),
+                         taken ? "" : "; another replica is started first");
+    if (str_eq(story_text(old, "phase"), phase))
+        return 0;
+    if (str_eq(phase, "draining"))
+        return story_say(s, "%s-%lld gets no more requests: %s", group, index,
+                         taken ? "others are ready"
+                               : "as many others as there should be are ready");
+    return story_say(s, "%s-%lld has answered what it had, and is started elsewhere", group, index);
+}
+
+static int story_of_moves(const struct story *s, const json_t *before, const json_t *after)
+{
+    const json_t *old = json_object_get(json_object_get(before, "moving"), "replicas");
+    const json_t *now = json_object_get(json_object_get(after, "moving"), "replicas"), *one;
+    const char *group =
+        story_text(deployment_version(after, json_int_or(after, "serve", 0)), "group");
+    size_t i;
+    int r = 0;
+
+    json_array_foreach(now, i, one)
+    {
+        if (r == 0)
+            r = say_move(s, group, same_move(before, one), one);
+    }
+    json_array_foreach(old, i, one)
+    {
+        if (r != 0 || same_move(after, one))
+            continue;
+        if (str_eq(story_text(one, "phase"), "stopping"))
+            r = story_say(s, "%s-%lld has moved", group, number(one, "index"));
+        else
+            r = story_say(s, "%s-%lld is not moved any more: it may stay, or has ended", group,
+                          number(one, "index"));
+    }
+    return r;
+}
+
 static bool is_same_update(const json_t *a, const json_t *b)
 {
     return json_equal(json_object_get(a, "began"), json_object_get(b, "began")) &&
@@ -127,6 +189,8 @@ static int story_of_model(const struct story *s, const json_t *before, const jso
     bool same = old && now && is_same_update(old, now);
     int r = say_scaled(s, before, after);
 
+    if (r == 0)
+        r = story_of_moves(s, before, after);
     if (r != 0)
         return r;
     if (old && !same)

@@ -95,6 +95,27 @@ int task_store_note(struct line_client *c, const char *text, struct err *err)
     return store_ask(c, &answer, err, "note %s", text);
 }
 
+int task_store_leaving(struct line_client *c, const char *roles, char **ret, struct err *err)
+{
+    const char *answer = NULL;
+    int r = store_ask(c, &answer, err, "leaving %s", roles);
+
+    if (r == 0)
+        r = take_value(answer, ret, err);
+    if (r == 0)
+        return err_set(err, -EPROTO, "the job does not say which replicas are to move");
+    return r < 0 ? r : 0;
+}
+
+int task_store_move(struct line_client *c, const char *role, int64_t rank, int64_t attempt,
+                    struct err *err)
+{
+    const char *answer = NULL;
+
+    return store_ask(c, &answer, err, "move %s:%lld %lld", role, (long long)rank,
+                     (long long)attempt);
+}
+
 int task_store_scale(struct line_client *c, const char *role, unsigned n, struct err *err)
 {
     const char *answer = NULL;

@@ -20,3 +20,8 @@ int task_store_list(struct line_client *c, const char *prefix, struct strs *ret,
 int task_store_note(struct line_client *c, const char *text, struct err *err);
 /* The role has so many tasks from now on. */
 int task_store_scale(struct line_client *c, const char *role, unsigned n, struct err *err);
+/* Which tasks of these roles (parted by blanks) are to leave their containers: rendezvous/kv.h.
+ * *ret is the caller's. */
+int task_store_leaving(struct line_client *c, const char *roles, char **ret, struct err *err);
+int task_store_move(struct line_client *c, const char *role, int64_t rank, int64_t attempt,
+                    struct err *err);
