@@ -1,0 +1,110 @@
+"""Deployments whose nodes are taken out of service, and whose containers are taken back."""
+
+import json
+import os
+import re
+import time
+
+import pytest
+from serving_load import Load
+from ydl_cluster.cluster import Cluster
+from ydl_cluster.patience import Limit
+
+pytestmark = pytest.mark.full  # needs a cluster of its own
+
+MONITOR = "yarn.resourcemanager.monitor.capacity.preemption"
+ADMIN = "org.apache.hadoop.yarn.client.cli.RMAdminCLI"
+
+
+class Leaving:
+    """A cluster of small nodes that can be taken out of service, and whose queues take back what is
+    theirs. (YARN does that by the dominant resource: cores must not be plenty.)"""
+
+    def __init__(self, exclude):
+        self.exclude = exclude
+        exclude.write_text("")
+        self.cluster = Cluster.up(
+            name=f"leaving-{os.getpid()}", nodes=4, node_mb=1024, node_vcores=4, preemption=True, heartbeat_ms=200,
+            settings=[f"yarn:yarn.resourcemanager.nodes.exclude-path={exclude}",
+                      f"yarn:{MONITOR}.max_wait_before_kill=9000"])
+
+    def decommission(self, node, seconds):
+        self.exclude.write_text(self.cluster.nodes()[node]["nodeHostName"] + "\n")
+        self.cluster.java(ADMIN, "-refreshNodes", "-g", str(seconds), "-server")
+
+    def recommission(self):
+        """A NodeManager that was taken out of service ends, and is started again."""
+        if not self.exclude.read_text():
+            return
+        self.exclude.write_text("")
+        self.cluster.java(ADMIN, "-refreshNodes")
+        limit = Limit(60)
+        while not limit.over() and all(one["state"] != "dead" for one in self.cluster.status()["daemons"].values()):
+            time.sleep(0.1)
+        self.cluster.heal()
+
+
+@pytest.fixture(scope="module")
+def leaving(tmp_path_factory):
+    one = Leaving(tmp_path_factory.mktemp("leaving") / "exclude")
+    yield one
+    one.cluster.down()
+
+
+@pytest.fixture
+def shop(leaving, on):  # pylint: disable=redefined-outer-name
+    yield on(leaving.cluster)
+    leaving.recommission()
+
+
+def events(serving, app):
+    return [json.loads(line) for line in serving.run("events", "--json", app, check=0).stdout.splitlines()]
+
+
+def nodes_of(serving, app):
+    """{"a:0": "nm2", …} of the tasks that run."""
+    tasks = json.loads(serving.run("status", "--json", "--tasks", app, check=0).stdout)["tasks"]
+    return {f"{task['role']}:{task['rank']}": serving.cluster.node_at(task["node"])
+            for task in tasks if task["state"] == "RUNNING"}
+
+
+def first(rows, **wanted):
+    """The place of the first event that has all of these."""
+    return next(i for i, row in enumerate(rows) if all(row.get(key) == value for key, value in wanted.items()))
+
+
+def notes(rows):
+    return [row["text"] for row in rows if row["event"] == "task-note"]
+
+
+def is_settled(serving, n):
+    return serving.model()["moving"] is None and list(serving.replicas().values()) == ["ready"] * n
+
+
+def test_a_node_that_is_decommissioned_is_left_without_a_failed_request(leaving, shop):
+    url = shop.deploy("mlp", "--replicas", 2)
+    load = [Load(url, shop.predict()) for _ in range(2)]
+    app = shop.apps()[0]
+    before = nodes_of(shop, app)
+    master = next(shop.node_of(pid) for pid in shop.pids("ydl-node master"))
+    task, node = next((task, node) for task, node in sorted(before.items())
+                      if task.startswith("a:") and node not in (before["gateway:0"], master))
+    leaving.decommission(node, 90)
+    shop.wait_for(lambda: nodes_of(shop, app).get(task, node) != node and is_settled(shop, 2), "its replica elsewhere")
+    assert leaving.cluster.nodes()[node]["state"] == "DECOMMISSIONING"
+    rows = events(shop, app)
+    moved = first(rows, event="request", what="move", task=task)
+    ready = first(rows, event="task-note", text=f"mlp: {task.replace(':', '-')} gets no more requests: as many "
+                  "others as there should be are ready")
+    assert first(rows, event="task", task="a:2", state="RUNNING") < ready < moved < first(
+        rows, event="task", task=task, state="DONE")
+    assert not [row for row in rows if row["event"] == "failure"]
+    told = notes(rows)
+    assert re.search("is to move: its node .* leaves the cluster; another replica is started first", told[0]), told
+    assert told[-1] == f"mlp: {task.replace(':', '-')} has moved", told
+    assert not [pid for pid in shop.processes() if shop.node_of(pid) == node]
+    leaving.cluster.wait_for_node(node, "DECOMMISSIONED", 150)
+    count = [one.n for one in load]
+    shop.wait_for(lambda: all(one.n > n for one, n in zip(load, count)), "requests go on")
+    assert [(bad, wrong) for _, bad, wrong in (one.end() for one in load)] == [([], [])] * 2
+    assert is_settled(shop, 2)
