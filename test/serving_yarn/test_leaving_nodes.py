@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import time
 
 import pytest
@@ -108,3 +109,46 @@ def test_a_node_that_is_decommissioned_is_left_without_a_failed_request(leaving,
     shop.wait_for(lambda: all(one.n > n for one, n in zip(load, count)), "requests go on")
     assert [(bad, wrong) for _, bad, wrong in (one.end() for one in load)] == [([], [])] * 2
     assert is_settled(shop, 2)
+
+
+def test_a_replica_whose_container_is_taken_back_answers_what_it_has_first(shop):
+    """The queue `prod` wants its share, of which the deployment had a part."""
+    url = shop.deploy("mlp", "--replicas", 5, "--memory", "512m")
+    load = [Load(url, shop.predict()) for _ in range(2)]
+    app = shop.apps()[0]
+    taker = shop.start("run", "--on", "yarn", "--queue", "prod", "-n", 3, "--mem", "512m", "--", "sleep", "611")
+    shop.wait_for(lambda: len(shop.processes("sleep 611")) == 3, "those who take them")
+    rows = events(shop, app)
+    taken = [row for row in rows if row["event"] == "container" and row["state"] == "LEAVING"]
+    moved = [row["task"] for row in rows if row["event"] == "request" and row["what"] == "move"]
+    assert moved and not taken, rows
+    assert not [row for row in rows if row["event"] == "failure"]
+    assert [text for text in notes(rows) if "is to move: the cluster takes its container back" in text], rows
+    assert "goes on, as no other one is ready" not in shop.run("serve", "status", "mlp", check=0).stdout
+    taker.send_signal(signal.SIGINT)
+    taker.communicate(timeout=60)
+    shop.wait_for(lambda: is_settled(shop, 5), "all replicas")
+    assert [(bad, wrong) for _, bad, wrong in (one.end() for one in load)] == [([], [])] * 2
+
+
+def test_a_gang_waits_beside_deployments_and_says_why(shop):
+    urls = [shop.deploy("mlp", "--replicas", 2, "--memory", "512m"),
+            shop.deploy("mlp", "--name", "other", "--replicas", 1, "--memory", "512m")]
+    load = [Load(url, shop.predict()) for url in urls]
+    first_two = set(shop.apps())
+    gang = shop.start("run", "--on", "yarn", "-n", 4, "--mem", "512m", "--", "echo", "the gang")
+    app, = shop.wait_for(lambda: set(shop.apps()) - first_two, "its application")
+
+    def waits():
+        done = shop.run("status", app)
+        return re.search(r"have \d of 4 containers; waiting for \d × worker|"
+                         "not enough room for all containers at once", done.stdout)
+    shop.wait_for(waits, "its reason")
+    count = [one.n for one in load]
+    shop.wait_for(lambda: all(one.n > n + 20 for one, n in zip(load, count)), "requests go on")
+    assert gang.poll() is None
+    assert [(bad, wrong) for _, bad, wrong in (one.end() for one in load)] == [([], [])] * 2
+    shop.run("serve", "stop", "other", check=0)
+    out, err = gang.communicate(timeout=180)
+    assert gang.returncode == 0 and out.count("the gang") == 4, err
+    assert shop.predict()["predictions"]
