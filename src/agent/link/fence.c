@@ -8,7 +8,8 @@
 
 #include <sys/socket.h>
 
-/* The connection is closed: after the cut, any master sends a new Welcome. */
+/* The connection is closed: after the cut, any master sends a new Welcome. One may have come while
+ * processes were being stopped, which can wait for a disk, and even its ping. */
 static void fence_freeze(struct agent *a)
 {
     struct agent_fence *f = &a->fence;
@@ -21,7 +22,7 @@ static void fence_freeze(struct agent *a)
     f->welcomed = false;
     f->frozen_at = loop_now(a->loop);
     freeze_tasks(a);
-    if (a->link.channel && !a->leave.begun)
+    if (f->frozen && !f->welcomed && a->link.channel && !a->leave.begun)
         (void)shutdown(sock_fd(stream_sock(channel_stream(a->link.channel))), SHUT_RDWR);
 }
 
@@ -96,7 +97,7 @@ void fence_on_ping(struct agent *a, const Agent__Ping *ping)
     struct agent_fence *f = &a->fence;
 
     fence_clock_answered(&f->clock, ping->answered);
-    fence_clock_pong(&f->clock, ping->seq, loop_now(a->loop));
+    fence_clock_pong(&f->clock, ping->seq, a->link.last_ping);
     if (f->frozen && f->welcomed && !a->leave.begun)
         fence_thaw(a);
 }

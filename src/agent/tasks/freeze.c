@@ -34,6 +34,7 @@ static bool is_stopped(const struct tree_proc *p)
     return p->state == 'T' || p->state == 't';
 }
 
+/* Its first thread at least: others may run on, and are stopped with it. */
 static bool is_ended(const struct tree_proc *p)
 {
     return p->state == 'Z' || p->state == 'X';
@@ -70,10 +71,10 @@ static size_t stop_once(struct agent *a, struct tree *t, bool first)
     if (first)
         note_others(&a->freeze, t);
     for (size_t i = 0; i < t->n; i++) {
-        if (is_stopped(&t->v[i]) || is_ended(&t->v[i]))
+        if (is_stopped(&t->v[i]))
             continue;
         (void)tree_signal(&t->v[i], SIGSTOP);
-        n++;
+        n += !is_ended(&t->v[i]);
     }
     return n;
 }
@@ -84,10 +85,14 @@ void freeze_tasks(struct agent *a)
     size_t left;
 
     tree_init(&t);
+    a->freeze.wanted = true;
     left = stop_once(a, &t, true);
-    for (int i = 0; left > 0 && i < LOOKS_MAX && fiber_sleep(a->loop, LOOK_PAUSE_MS) == 0; i++)
+    for (int i = 0; left > 0 && i < LOOKS_MAX; i++) {
+        if (fiber_sleep(a->loop, LOOK_PAUSE_MS) < 0 || !a->freeze.wanted)
+            break;
         left = stop_once(a, &t, false);
-    if (left > 0)
+    }
+    if (left > 0 && a->freeze.wanted)
         log_warn(LOG_AGENT, "%zu processes have not stopped yet, ignoring", left);
 }
 
@@ -96,6 +101,7 @@ void thaw_tasks(struct agent *a)
 {
     AUTO_TREE t = { 0 };
 
+    a->freeze.wanted = false;
     tree_init(&t);
     if (tree_read(&t, getpid(), is_exempt, a) < 0) {
         agent_break(a, -ENOMEM, "look for processes");

@@ -6,11 +6,15 @@
 #include "loop/fiber.h"
 #include "test.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define FORKS 4
+#define ENOUGH 20000
 
 /* Makes processes for as long as it lives; each lives for a moment. */
 static void keep_forking(void)
@@ -110,9 +114,80 @@ static void what_was_stopped_before_stays_so(void **state)
     }
 }
 
+/* ---- a process whose first thread has ended ---- */
+
+static void *keep_counting(void *shared)
+{
+    volatile pid_t *tid = shared;
+
+    for (*tid = (pid_t)syscall(SYS_gettid);;)
+        (void)usleep(1000);
+    return NULL;
+}
+
+static bool has_state(pid_t pid, char state)
+{
+    struct tree_proc p;
+
+    return tree_look(pid, &p) && p.state == state;
+}
+
+static void await_state(struct agent *a, pid_t pid, char state, bool is)
+{
+    for (int i = 0; has_state(pid, state) != is && i < ENOUGH; i++)
+        (void)fiber_sleep(a->loop, 1);
+    assert_int_equal(has_state(pid, state), is);
+}
+
+static int run_headless(void *arg)
+{
+    struct agent *a = arg;
+    volatile pid_t *tid =
+        mmap(NULL, sizeof(*tid), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t pid;
+
+    assert_ptr_not_equal(tid, MAP_FAILED);
+    pid = fork();
+    if (pid == 0) {
+        pthread_t thread;
+
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* should the test fail */
+        if (pthread_create(&thread, NULL, keep_counting, (void *)tid) != 0)
+            _exit(1);
+        pthread_exit(NULL);
+    }
+    await_state(a, pid, 'Z', true);
+    for (int i = 0; !*tid && i < ENOUGH; i++)
+        (void)fiber_sleep(a->loop, 1);
+    assert_int_not_equal(*tid, 0);
+    freeze_tasks(a);
+    await_state(a, *tid, 'T', true);
+    thaw_tasks(a);
+    await_state(a, *tid, 'T', false);
+    (void)kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(munmap((void *)tid, sizeof(*tid)), 0);
+    return 0;
+}
+
+static void threads_are_stopped_that_outlive_the_first_one(void **state)
+{
+    struct agent a = { 0 };
+    struct err err = ERR_INIT;
+
+    (void)state;
+    assert_int_equal(loop_new(&a.loop, &err), 0);
+    assert_int_equal(loop_run(a.loop, run_headless, &a, false), 0);
+    a.loop = loop_free(a.loop);
+    freeze_done(&a);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(what_was_stopped_before_stays_so) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_stopped_before_stays_so),
+        cmocka_unit_test(threads_are_stopped_that_outlive_the_first_one),
+    };
 
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
         return 1;
