@@ -272,6 +272,33 @@ static void only_this_start_of_it_is_moved(void **state)
     assert_int_equal(engine_move(b->e, 99, 0, "w:0", b->now, NULL), -EINVAL);
 }
 
+static void nothing_starts_in_a_container_that_is_to_go(void **state)
+{
+    struct bench *b = *state;
+    uint16_t port = 7000;
+
+    bench_init(b, SPEC_RESTART_TASK, 5);
+    b->opt.elastic = true;
+    role(b, "worker", 2)->procs = 2;
+    run_all(b);
+    b->lazy = true;
+    ended(b, "worker:3", 1);
+    pass(b, 20000);
+    assert_int_equal(state_of(b, "worker:3"), TASK_PREPARING);
+    assert_int_equal(move(b, "worker:2", 0), 0);
+    assert_int_equal(engine_on_prepared(b->e, id_of(b, "worker:3"), &port, 1, b->now, NULL), 0);
+    work(b);
+    assert_int_equal(b->done[ACTION_START], 0);
+    ended(b, "worker:2", 0);
+    assert_int_equal(b->done[ACTION_RELEASE], 1);
+    b->lazy = false;
+    assert_int_equal(engine_on_granted(b->e, 1, 9, b->now, NULL), 0);
+    assert_int_equal(engine_on_agent_up(b->e, 1, b->now, NULL), 0);
+    work(b);
+    assert_int_equal(state_of(b, "worker:2"), TASK_RUNNING);
+    assert_int_equal(state_of(b, "worker:3"), TASK_RUNNING);
+}
+
 static void a_task_that_others_know_is_not_moved(void **state)
 {
     struct bench *b = *state;
@@ -395,6 +422,7 @@ int main(void)
         TEST(one_whose_container_is_lost_as_it_moves_has_moved),
         TEST(one_that_does_not_end_loses_its_container),
         TEST(only_this_start_of_it_is_moved),
+        TEST(nothing_starts_in_a_container_that_is_to_go),
         TEST(a_task_that_others_know_is_not_moved),
         TEST(its_tasks_start_again_where_they_were),
         TEST(or_all_of_them_as_a_gang),

@@ -38,11 +38,12 @@ bool run_brings_ports(const struct engine *e, const struct unit *u)
 }
 
 /* The attempt is counted when the order is given, not when the task has started: an agent that does
- * not answer may have started it. */
+ * not answer may have started it. What stands in a container that goes as soon as the others in it
+ * have ended is started in the next one. */
 void run_start(struct engine *e, struct unit *u)
 {
     if (e->state != JOB_RUNNING || u->t.state != TASK_READY || u->starting ||
-        !role_of(e, u)->open || u->retired)
+        !role_of(e, u)->open || u->retired || e->slots[u->t.slot].leaving)
         return;
     unit_starting(e, u, true);
     u->t.attempt = u->starts++;
