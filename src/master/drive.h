@@ -34,6 +34,7 @@ struct slots {
 struct leaving_node {
     char *name;
     int64_t until; /* 0: not known */
+    bool told;     /* it is in the log */
 };
 struct leaving {
     struct leaving_node *v;

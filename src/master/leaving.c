@@ -38,23 +38,13 @@ static bool is_name(const char *node)
     return n > 0 && n <= NODE_NAME_MAX && strspn(node, " ,") == 0 && !strpbrk(node, " ,\r\n\t");
 }
 
-static int add_node(struct master *m, const char *node, int64_t until)
+/* Has the job something there? */
+static bool is_used(const struct master *m, const char *node)
 {
-    struct leaving_node *known = find_node(m, node);
-    struct leaving_node one = { .until = until };
-    int r;
-
-    if (known) {
-        known->until = until;
-        return 0;
-    }
-    if (!is_name(node) || m->leaving.n >= NODES_MAX)
-        return 0;
-    one.name = strdup(node);
-    r = one.name ? ARRAY_ADD(m->leaving.v, m->leaving.n, one) : -ENOMEM;
-    if (r < 0)
-        free(one.name);
-    return r;
+    for (uint32_t i = 0; i < m->slots.n; i++)
+        if (m->slots.v[i].agent && str_eq(platform_node(m->platform, i, ""), node))
+            return true;
+    return false;
 }
 
 static void drop_node(struct master *m, struct leaving_node *node)
@@ -63,13 +53,37 @@ static void drop_node(struct master *m, struct leaving_node *node)
     *node = m->leaving.v[--m->leaving.n];
 }
 
-/* Has the job something there? */
-static bool is_used(const struct master *m, const char *node)
+/* Of most that leave nothing is ever heard again. Before there is a platform nobody knows what is
+ * used. */
+static void make_room(struct master *m)
 {
-    for (uint32_t i = 0; i < m->slots.n; i++)
-        if (m->slots.v[i].agent && str_eq(platform_node(m->platform, i, ""), node))
-            return true;
-    return false;
+    for (size_t i = m->leaving.n; i > 0 && m->platform; i--)
+        if (!is_used(m, m->leaving.v[i - 1].name))
+            drop_node(m, &m->leaving.v[i - 1]);
+}
+
+static int add_node(struct master *m, const char *node, int64_t until, bool told)
+{
+    struct leaving_node *known = find_node(m, node);
+    struct leaving_node one = { .until = until, .told = told };
+    int r;
+
+    if (known) {
+        known->until = until;
+        known->told = known->told || told;
+        return 0;
+    }
+    if (!is_name(node))
+        return 0;
+    if (m->leaving.n >= NODES_MAX)
+        make_room(m);
+    if (m->leaving.n >= NODES_MAX)
+        return 0;
+    one.name = strdup(node);
+    r = one.name ? ARRAY_ADD(m->leaving.v, m->leaving.n, one) : -ENOMEM;
+    if (r < 0)
+        free(one.name);
+    return r;
 }
 
 /* For people and, by its keys, for the next master: leaving_restore(). */
@@ -96,14 +110,18 @@ void leaving_node_news(struct master *m, const char *node, bool leaves, int64_t 
 {
     struct leaving_node *known = find_node(m, node);
     struct err err = ERR_INIT;
+    bool told;
 
     if (m->ended || (!known && !leaves))
         return;
-    if ((leaves ? !known : known != NULL) && is_used(m, node))
+    /* That one stays which was said to leave is told even if the job has left it meanwhile: the
+     * next master would move everything away from there for ever. */
+    told = leaves ? !known && is_used(m, node) : known->told || is_used(m, node);
+    if (told)
         leaving_tell(m, node, leaves, ms);
     if (!leaves)
         drop_node(m, known);
-    else if (add_node(m, node, ms < 0 ? 0 : master_now(m) + ms) < 0) {
+    else if (add_node(m, node, ms < 0 ? 0 : master_now(m) + ms, told) < 0) {
         (void)err_oom(&err);
         master_fault(m, &err);
     }
@@ -117,7 +135,7 @@ int leaving_restore(struct master *m, const json_t *v)
 
     if (known)
         drop_node(m, known);
-    return leaves ? add_node(m, leaves, json_int_or(v, "until", 0)) : 0;
+    return leaves ? add_node(m, leaves, json_int_or(v, "until", 0), true) : 0;
 }
 
 void leaving_each(const struct master *m, void (*fn)(void *arg, const char *node, int64_t until),

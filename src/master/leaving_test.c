@@ -167,6 +167,21 @@ static void nodes_on_which_there_is_nothing_are_not_talked_of(void **state)
     assert_int_equal(b->m.leaving.n, 0);
 }
 
+static void after_thousands_of_them_the_next_one_is_heard_of(void **state)
+{
+    struct bench *b = *state;
+    char name[16];
+
+    leaving_node_news(&b->m, "nm2", true, -1);
+    for (unsigned i = 0; i < 5000; i++) {
+        (void)snprintf(name, sizeof(name), "gone%u", i);
+        leaving_node_news(&b->m, name, true, -1);
+    }
+    leaving_node_news(&b->m, "nm1", true, -1);
+    assert_leaving(b, "a", "a:0,0,node,-1,nm1 a:1,0,node,-1,nm2");
+    assert_true(b->m.leaving.n < 4096);
+}
+
 static void the_time_that_is_left_is_told(void **state)
 {
     struct bench *b = *state;
@@ -251,14 +266,10 @@ static void one_that_is_moved_is_not_told_again(void **state)
 }
 
 /* The notes of one master are the list of the next. */
-static void the_next_master_knows(void **state)
+static void be_the_next_master(struct bench *b)
 {
-    struct bench *b = *state;
     const char *line, *end;
 
-    leaving_node_news(&b->m, "nm1", true, 600000);
-    leaving_node_news(&b->m, "nm2", true, -1);
-    leaving_node_news(&b->m, "nm1", false, -1);
     assert_true(said(b, "nm1"));
     leaving_done(&b->m);
     assert_leaving(b, "a", "");
@@ -269,7 +280,40 @@ static void the_next_master_knows(void **state)
         assert_int_equal(json_parse("log", line, (size_t)(end - line), &v, NULL), 0);
         assert_int_equal(leaving_restore(&b->m, v), 0);
     }
+}
+
+static void the_next_master_knows(void **state)
+{
+    struct bench *b = *state;
+
+    leaving_node_news(&b->m, "nm1", true, 600000);
+    leaving_node_news(&b->m, "nm2", true, -1);
+    leaving_node_news(&b->m, "nm1", false, -1);
+    be_the_next_master(b);
     assert_leaving(b, "a", "a:1,0,node,-1,nm2");
+}
+
+/* The job has left it by then, and may come back to it. */
+static void the_next_master_knows_of_a_node_that_stays_after_all(void **state)
+{
+    struct bench *b = *state;
+    uint32_t agent = b->slots[1].agent;
+
+    leaving_node_news(&b->m, "nm1", true, 600000);
+    b->slots[1].agent = 0;
+    leaving_node_news(&b->m, "nm1", false, -1);
+    assert_true(said(b, "node 'nm1' stays in the cluster after all"));
+    be_the_next_master(b);
+    b->slots[1].agent = agent;
+    assert_leaving(b, "a", "");
+    leaving_node_news(&b->m, "nm1", true, -1); /* and those after that, too */
+    be_the_next_master(b);
+    assert_leaving(b, "a", "a:0,0,node,-1,nm1");
+    b->slots[1].agent = 0;
+    leaving_node_news(&b->m, "nm1", false, -1);
+    be_the_next_master(b);
+    b->slots[1].agent = agent;
+    assert_leaving(b, "a", "");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -279,6 +323,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(who_asks_hears_of_a_node_and_nothing_happens_there),
         TEST(nodes_on_which_there_is_nothing_are_not_talked_of),
+        TEST(after_thousands_of_them_the_next_one_is_heard_of),
         TEST(the_time_that_is_left_is_told),
         TEST(a_node_that_is_avoided_is_to_be_left_too),
         TEST(a_container_is_left_at_once_if_nobody_looks_after_it),
@@ -286,6 +331,7 @@ int main(void)
         TEST(who_has_not_asked_for_long_looks_after_nothing),
         TEST(one_that_is_moved_is_not_told_again),
         TEST(the_next_master_knows),
+        TEST(the_next_master_knows_of_a_node_that_stays_after_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
