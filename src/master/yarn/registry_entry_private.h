@@ -8,6 +8,7 @@
 struct registry_entry_place {
     char *path;     /* NULL: nowhere */
     uint32_t agent; /* that it is with there */
+    uint16_t port;  /* as the record says; 0: none */
     bool seen;      /* its name can be looked up */
 };
 
@@ -35,6 +36,8 @@ struct enrolled {
     size_t n_wishes, cap_wishes;
     struct registry_entry_wish *batch; /* that is being done */
     size_t n_batch;
+    int64_t retry_at; /* a record could not be put: all are looked at again then; 0: none */
+    bool failing;     /* nor could the last one, and people have been told */
 };
 
 /* A sentence for the log, once something about the registry is not as it should be. */

@@ -14,8 +14,9 @@
 #include <string.h>
 
 #define CALL_MS 10000
-#define PROBE_MS 5000 /* for the job's own name to be found: if it is not, nobody's will be */
-#define SEEN_MS 5000  /* for all names of one batch */
+#define PROBE_MS 5000  /* for the job's own name to be found: if it is not, nobody's will be */
+#define SEEN_MS 5000   /* for all names of one batch */
+#define AGAIN_MS 30000 /* until a record is tried again that could not be put */
 #define REGISTRY_TASK_API "http://ydl/task"
 #define FIRST_MS 20  /* between two look-ups, at first … */
 #define PAUSE_MS 250 /* … and later: an answer that there is none may be kept by somebody */
@@ -127,6 +128,11 @@ static bool registry_tasks_say_ports(const struct enrolled *x)
     return x->path && x->m->framework->keeps_ports;
 }
 
+static uint16_t first_port(const struct registry_entry_wish *w)
+{
+    return w->n_ports > 0 ? w->ports[0] : 0;
+}
+
 /* A container has one task, as a rule: its name is that of YARN's own services. */
 static int component_path(struct enrolled *x, const struct task *t, const char *container,
                           char **ret, struct err *err)
@@ -185,7 +191,7 @@ static int registry_tasks_put_task(struct enrolled *x, const struct task *t,
         return r;
     p = &x->places[id];
     free(p->path);
-    *p = (struct registry_entry_place){ .path = take(path), .agent = agent };
+    *p = (struct registry_entry_place){ .path = take(path), .agent = agent, .port = first_port(w) };
     return 0;
 }
 
@@ -212,6 +218,13 @@ static bool stands(const struct enrolled *x, uint32_t task, uint32_t agent)
     return task < x->n_places && x->places[task].path && x->places[task].agent == agent;
 }
 
+/* Is that there already? In its container, too, it may have got another port. */
+static bool is_put(const struct enrolled *x, const struct registry_entry_wish *w)
+{
+    return stands(x, w->task, w->agent) &&
+           (!registry_tasks_say_ports(x) || x->places[w->task].port == first_port(w));
+}
+
 /* True when the task's report is held here until its name can be looked up. Where names are only
  * nice to have (`wanted` is false), the record is put, but nobody waits for it. */
 bool registry_tasks_before_ready(struct agent_conn *a, uint32_t task, const uint16_t *ports,
@@ -220,11 +233,10 @@ bool registry_tasks_before_ready(struct agent_conn *a, uint32_t task, const uint
     struct enrolled *x = yarn_of(a->master)->enrolled;
     struct registry_entry_wish w = { .task = task, .agent = a->number, .n_ports = n };
 
-    if (!x || !x->fiber || (!x->domain && !registry_tasks_say_ports(x)) ||
-        stands(x, task, a->number))
+    memcpy(w.ports, ports, n * sizeof(*ports));
+    if (!x || !x->fiber || (!x->domain && !registry_tasks_say_ports(x)) || is_put(x, &w))
         return false;
     w.held = x->wanted;
-    memcpy(w.ports, ports, n * sizeof(*ports));
     return add_wish(x, &w) == 0 && w.held;
 }
 
@@ -265,7 +277,7 @@ static int put_wish(struct enrolled *x, const struct registry_entry_wish *w, str
         return 0; /* it is elsewhere by now, or will be */
     if (registry_tasks_room_for(x, w->task) < 0)
         return err_oom(err);
-    return stands(x, w->task, w->agent) ? 0 : registry_tasks_put_task(x, t, a, w, err);
+    return is_put(x, w) ? 0 : registry_tasks_put_task(x, t, a, w, err);
 }
 
 static int see_wish(struct enrolled *x, const struct registry_entry_wish *w, int64_t deadline)
@@ -286,6 +298,17 @@ static int see_wish(struct enrolled *x, const struct registry_entry_wish *w, int
     return r;
 }
 
+/* A registry that is away comes back. An address that is wrong there would stay so until the task
+ * moves again. */
+static void note_put(struct enrolled *x, int r, const struct err *why)
+{
+    if (r < 0 && !x->failing)
+        registry_entry_note(x, "a task cannot be found in YARN's registry", why);
+    if (r < 0 && registry_tasks_say_ports(x))
+        x->retry_at = loop_in(x->m->loop, AGAIN_MS);
+    x->failing = r < 0;
+}
+
 /* All of them: none is delivered before all are known. What cannot be named is delivered too.
  * After the first name that RegistryDNS does not know in time, names are given up for the job
  * (`named`): each later task would cost SEEN_MS for nothing. */
@@ -297,8 +320,8 @@ static int serve_batch(struct enrolled *x)
 
     for (size_t i = 0; i < x->n_batch && r == 0; i++)
         r = put_wish(x, &x->batch[i], &err);
-    if (r < 0 && r != -ECANCELED)
-        registry_entry_note(x, "a task cannot be found in YARN's registry", &err);
+    if (r != -ECANCELED)
+        note_put(x, r, &err);
     for (size_t i = 0; i < x->n_batch && r == 0 && x->named; i++) {
         r = see_wish(x, &x->batch[i], deadline);
         if (r == -ENXIO)
@@ -377,12 +400,30 @@ static int registry_tasks_begin(struct enrolled *x)
     return r == -ECANCELED ? r : 0;
 }
 
+static int put_again(struct enrolled *x)
+{
+    x->retry_at = 0;
+    return name_again(x);
+}
+
+static int await_wish(struct enrolled *x)
+{
+    int r = cond_wait(x->m->loop, &x->changed, x->retry_at ? x->retry_at : LOOP_NEVER);
+
+    return r == -ETIMEDOUT ? 0 : r;
+}
+
 void registry_tasks_serve(struct enrolled *x)
 {
     int r = registry_tasks_begin(x);
 
     while (r == 0) {
-        r = x->n_wishes > 0 ? serve_wishes(x) : cond_wait(x->m->loop, &x->changed, LOOP_NEVER);
+        if (x->n_wishes > 0)
+            r = serve_wishes(x);
+        else if (x->retry_at && loop_now(x->m->loop) >= x->retry_at)
+            r = put_again(x);
+        else
+            r = await_wish(x);
         if (x->wanted && !x->named)
             x->wanted = false; /* nobody waits for what is of no use */
     }

@@ -77,10 +77,100 @@ static void a_report_of_an_earlier_prepare_is_dropped(void **state)
     with_desk(twice_while_it_is_named);
 }
 
+/* ---- tasks that keep their ports ---- */
+
+static void keep_ports(struct desk *d, struct framework *ret)
+{
+    *ret = *d->m.framework;
+    ret->keeps_ports = true;
+    d->m.framework = ret;
+}
+
+/* In the same container, by the same agent: somebody else had taken the one before. */
+static void another_port(struct desk *d)
+{
+    struct enrolled x = { .m = &d->m, .path = (char *)"/users/me/services/ydl/x" };
+    struct agent_conn *a = begin_preparing(d, &x);
+    const uint16_t before[] = { 4711 }, now[] = { 4712 };
+    struct framework f;
+
+    keep_ports(d, &f);
+    x.places = calloc(1, sizeof(*x.places));
+    assert_non_null(x.places);
+    x.places[0] = (struct registry_entry_place){ .path = strdup("p"), .agent = 1, .port = 4711 };
+    x.n_places = 1;
+    assert_false(registry_tasks_before_ready(a, 0, before, 1));
+    assert_int_equal(x.n_wishes, 0);
+    assert_false(registry_tasks_before_ready(a, 0, now, 1));
+    assert_int_equal(x.n_wishes, 1);
+    assert_int_equal(x.wishes[0].ports[0], 4712);
+    registry_tasks_free(&x);
+    d->side.enrolled = NULL;
+}
+
+static void the_record_of_a_task_follows_its_port(void **state)
+{
+    (void)state;
+    with_desk(another_port);
+}
+
+static void run_serve(void *arg)
+{
+    struct enrolled *x = arg;
+
+    registry_tasks_serve(x);
+    x->fiber = NULL;
+    cond_wake_all(&x->changed);
+}
+
+static void wait_for_failure(struct desk *d, const struct enrolled *x)
+{
+    for (int i = 0; !x->retry_at && i < ENOUGH; i++)
+        assert_int_equal(fiber_sleep(d->loop, 1), 0);
+    assert_true(x->retry_at > loop_now(d->loop));
+    assert_true(x->failing);
+    assert_int_equal(x->n_wishes, 0);
+}
+
+/* There is no registry, and no record can be put at such a path. */
+static void put_in_vain(struct desk *d)
+{
+    struct enrolled x = { .m = &d->m, .path = (char *)"no path" };
+    struct agent_conn *a = begin_preparing(d, &x);
+    const uint16_t port[] = { 4711 };
+    struct framework f;
+
+    keep_ports(d, &f);
+    assert_int_equal(fiber_start(d->loop, run_serve, &x, &x.fiber, NULL), 0);
+    assert_false(registry_tasks_before_ready(a, 0, port, 1));
+    assert_int_equal(inbox_prepared(a, 0, port, 1, NULL), 0);
+    wait_for_failure(d, &x);
+    for (int i = 0; i < 2; i++) { /* it is time, twice */
+        x.retry_at = loop_now(d->loop);
+        cond_wake_all(&x.changed);
+        assert_int_equal(fiber_yield(d->loop), 0);
+        assert_int_not_equal(engine_task(d->m.engine, 0)->state, TASK_PREPARING);
+        wait_for_failure(d, &x);
+    }
+    fiber_cancel(x.fiber);
+    while (x.fiber)
+        (void)cond_wait(d->loop, &x.changed, LOOP_NEVER);
+    registry_tasks_free(&x);
+    d->side.enrolled = NULL;
+}
+
+static void a_record_that_could_not_be_put_is_tried_again(void **state)
+{
+    (void)state;
+    with_desk(put_in_vain);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_report_of_an_earlier_prepare_is_dropped),
+        cmocka_unit_test(the_record_of_a_task_follows_its_port),
+        cmocka_unit_test(a_record_that_could_not_be_put_is_tried_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
