@@ -236,6 +236,7 @@ static int follow_unheard(void *arg)
     hub_task_lost(&d->m, 0);
     read_all(d);
     assert_non_null(memmem(d->got.data, d->got.len, line, strlen(line)));
+    assert_int_equal(hub_began(&d->m, 0), 1); /* the next attempt writes on in that file */
     close_master(d);
     return 0;
 }
