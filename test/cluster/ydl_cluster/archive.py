@@ -21,7 +21,7 @@ def path(version: str) -> Path:
     """Where the archive for this version and this Java is, or would be."""
     release = places.java_home() / "release"
     java = release.read_bytes() if release.exists() else str(places.java_home()).encode()
-    return places.cache_dir() / f"classes-{version}-{hashlib.sha256(java).hexdigest()[:12]}.jsa"
+    return places.classes(version, hashlib.sha256(java).hexdigest()[:12])
 
 
 def options(version: str) -> list[str]:

@@ -9,6 +9,7 @@ OLDEST = "3.3.6"  # the oldest release that all of the tests run on
 LATEST = "3.5.0"  # the newest release there is
 HADOOP2 = "2.10.2"  # the last of Hadoop 2
 HADOOP27 = "2.7.7"  # what many clusters that nobody dares to touch run
+_PREPARED = "2"  # how fetch.py prepares jars; an archive of classes is good for these alone
 VERSIONS = (NEWEST, OLDEST)  # of `make check`; the others are for the long suite
 
 
@@ -42,8 +43,13 @@ def run_lock(run: Path) -> Path:
 
 
 def hadoop_dir(version: str) -> Path:
-    """Where the jars of one Hadoop version lie."""
-    return cache_dir() / f"hadoop-{version}"
+    """Where the jars of one Hadoop version lie. The name changes with the way they are prepared."""
+    return cache_dir() / f"hadoop-{version}-{_PREPARED}"
+
+
+def classes(version: str, java: str) -> Path:
+    """Where the class archive of these jars is for one Java."""
+    return cache_dir() / f"classes-{version}-{_PREPARED}-{java}.jsa"
 
 
 def java_home() -> Path:
