@@ -5,10 +5,11 @@
 #include "agent/tasks/process_tree.h"
 #include "test.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define ENOUGH 20000
 
@@ -21,7 +22,7 @@ static pid_t start_stubborn(void)
     pid_t pid = fork();
 
     if (pid == 0) {
-        if (vfork() == 0)
+        if (syscall(SYS_clone, CLONE_VFORK | SIGCHLD, 0, 0, 0, 0) == 0)
             for (;;)
                 (void)pause();
         _exit(0);
