@@ -283,6 +283,8 @@ static int needs_operands(const struct cli *c, const char *path, struct err *err
 
     if (!what)
         return err_oom(err);
+    if (strstr(what, " Try: "))
+        return cli_bad(err, "%s", what);
     if (example)
         return cli_bad(err, "%s Try: %s", what, example);
     return cli_bad(err, "%s Usage: %s %s", what, path, v->operands);

@@ -126,7 +126,8 @@ struct cli_verb {
     bool command_follows;       /* the first operand ends the options: it is a command's name */
     bool hidden;                /* works, but is not shown */
     unsigned lacks;             /* features: see struct cli_opt */
-    const char *ask;            /* what to say when operands are missing: "Which job?" */
+    const char *ask;            /* what to say when operands are missing: "Which job?"; with
+                                 * " Try: COMMAND" if that is not the first of the examples */
     const struct cli_verb *const *subs; /* NULL-terminated, or NULL */
     const struct cli_example *examples;
     const struct cli_section *sections;

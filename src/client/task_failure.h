@@ -1,7 +1,7 @@
 /* task_failure.h - why tasks of a job that has not ended fail: the last failure in its events log,
  * shown as the story of a job's end is (terminal/story.h).
  *
- *     ydl: 'mlp' does not answer: its replicas end as they begin
+ *     ydl: 'mlp' does not answer: its replicas end right after they start
  *         a:0: ended with exit code 1
  *         ydl-native: '/…/mlp.onnx': ONNX Runtime cannot load it: …
  *       hint: 'ydl logs local-…' shows what its tasks wrote

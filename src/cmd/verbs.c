@@ -18,8 +18,9 @@ const struct cli_program program_ydl = {
     .version = YDL_VERSION, .date = "November 16, 2026", .globals = globals_opts,
     .globals_size = sizeof(struct globals), .verbs = verbs, .pages = job_pages,
     .others = front_table,
-    .text = "ydl runs distributed deep-learning jobs on this machine or on a Hadoop YARN cluster. "
-            "It also manages files on HDFS and shows the state of the cluster. It needs no Java.",
+    .text = "ydl runs distributed deep-learning jobs, and serves models, on this machine or on a "
+            "Hadoop YARN cluster. It also manages files on HDFS and shows the state of the cluster. "
+            "It needs no Java.",
     CLI_EXAMPLES({ "ydl run -n 2 -- python train.py", "train with two workers on this machine" },
                  { "ydl logs -f last", "follow the output of the newest job" },
                  { "ydl help run", "show what a verb does, its options, and examples" },
@@ -29,7 +30,8 @@ const struct cli_program program_ydl = {
         "HADOOP_CONF_DIR\tThe directory with the configuration of the cluster: core-site.xml, "
         "hdfs-site.xml and yarn-site.xml. --conf overrides it.\n"
         "YDL_TRACE\tComponents to trace on standard error, separated by commas: main, loop, conf, "
-        "rpc, sasl, token, yarn, hdfs, or all. A minus excludes one: all,-loop.\n"
+        "rpc, sasl, token, yarn, hdfs, wire, job, master, agent, platform, rendezvous, or all. A "
+        "minus excludes one: all,-loop.\n"
         "YDL_LOG\tLog level: error, warn or info (default: warn).\n"
         "NO_COLOR\tIf set, do not use colours." },
       { "EXIT STATUS",

@@ -65,7 +65,7 @@ const struct framework framework_dask = {
     .name = "dask",
     .summary = "a Dask cluster, and the job's command as its client",
     .doc = "A scheduler and workers (-n) run the dask program; the job's command runs in the role "
-           "'client', and Client() there finds the cluster by DASK_SCHEDULER_ADDRESS. Dask is told "
+           "'client', and Client() there finds the cluster by DASK_SCHEDULER_ADDRESS. Dask gets "
            "the memory, cpus and gpus of its workers. The job succeeds when the client does; then "
            "the other tasks are stopped. A failed task is restarted alone.",
     .proven = true,

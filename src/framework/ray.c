@@ -82,7 +82,7 @@ const struct framework framework_ray = {
     .name = "ray",
     .summary = "a Ray cluster, and the job's command as its driver",
     .doc = "A head and workers (-n) run 'ray start'; the job's command runs in the role 'client', "
-           "where ray.init() finds the cluster by RAY_ADDRESS. Ray is told the memory, cpus and "
+           "where ray.init() finds the cluster by RAY_ADDRESS. Ray gets the memory, cpus and "
            "gpus of the roles. The job succeeds when the client does; then the other tasks are "
            "stopped. A failed task is restarted alone.",
     .roles = roles,

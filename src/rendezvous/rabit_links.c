@@ -50,7 +50,7 @@ static int sit_down(struct visit *v, int64_t deadline, struct err *err)
         if (other == v->rank && s->now->order > v->order)
             return err_set(err, -ECANCELED, "rank %d started again", v->rank);
         if (other == v->rank)
-            fiber_cancel(s->now->guest->fiber);
+            fiber_cancel(s->now->client->fiber);
         r = cond_wait(t->opt->loop, &s->left, deadline);
         if (r < 0)
             return err_code(err, r, "wait for rank %d", other);
@@ -111,11 +111,11 @@ static int split_links(const struct visit *v, const struct rabit_good *good,
 static int rabit_read_number(struct visit *v, int64_t ms, int32_t *ret, struct err *err)
 {
     ssize_t used =
-        tracker_client_read(v->guest, rabit_parse_number, ret, loop_in(v->of->opt->loop, ms), err);
+        tracker_client_read(v->client, rabit_parse_number, ret, loop_in(v->of->opt->loop, ms), err);
 
     if (used < 0)
         return err->code ? (int)used : err_set(err, (int)used, "rank %d hung up", v->rank);
-    tracker_client_used(v->guest, (size_t)used);
+    tracker_client_used(v->client, (size_t)used);
     return 0;
 }
 
@@ -136,7 +136,7 @@ static int note_port(struct visit *v, const struct rabit_peer *peers, int32_t n,
         v->of->seats[peers[i].rank].accepts--;
     s->port = port;
     s->accepts = others;
-    (void)snprintf(s->host, sizeof(s->host), "%s", tracker_client_host(v->guest));
+    (void)snprintf(s->host, sizeof(s->host), "%s", tracker_client_host(v->client));
     return 0;
 }
 
@@ -154,7 +154,7 @@ static int try_links(struct visit *v, const struct rabit_good *good, struct err 
         return err_oom(err);
     trace(LOG_RENDEZVOUS, "rabit: rank %d has %d links, connects to %d, waits for %d", v->rank,
           good->n, n, others);
-    r = tracker_client_write(v->guest, out.data, out.len, err);
+    r = tracker_client_write(v->client, out.data, out.len, err);
     if (r == 0)
         r = rabit_read_number(v, CONNECT_MS, &failed, err);
     if (r < 0)
@@ -183,10 +183,10 @@ int rabit_serve(struct visit *v, struct rabit_good *good, struct err *err)
             return r;
         if (loop_now(l) >= deadline)
             return err_set(err, -ETIMEDOUT, "rank %d cannot reach its neighbours", v->rank);
-        used =
-            tracker_client_read(v->guest, rabit_parse_good, good, loop_in(l, RABIT_ANSWER_MS), err);
+        used = tracker_client_read(v->client, rabit_parse_good, good, loop_in(l, RABIT_ANSWER_MS),
+                                   err);
         if (used < 0)
             return (int)used;
-        tracker_client_used(v->guest, (size_t)used);
+        tracker_client_used(v->client, (size_t)used);
     }
 }

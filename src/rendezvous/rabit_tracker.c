@@ -64,7 +64,7 @@ static int rabit_tracker_by_id(const void *a, const void *b)
     int r = tracker_server_compare_ids(x->hello.job, y->hello.job);
 
     if (r == 0)
-        r = strcmp(tracker_client_host(x->guest), tracker_client_host(y->guest));
+        r = strcmp(tracker_client_host(x->client), tracker_client_host(y->client));
     return r ? r : (x->order > y->order) - (x->order < y->order);
 }
 
@@ -75,7 +75,7 @@ static int send_node(struct visit *v, struct err *err)
 
     if (rabit_add_node(&out, v->rank, t->world, &t->map[v->rank]) < 0)
         return err_oom(err);
-    return tracker_client_write(v->guest, out.data, out.len, err);
+    return tracker_client_write(v->client, out.data, out.len, err);
 }
 
 /* The last one has come: ranks for all. Each one's fiber goes on when its worker answers. */
@@ -95,7 +95,7 @@ static void seat_all(struct rabit *t)
 
         /* A few bytes into an empty socket: this does not wait, so that no visit ends meanwhile. */
         if (send_node(t->pending[i], &err) < 0)
-            fiber_cancel(t->pending[i]->guest->fiber);
+            fiber_cancel(t->pending[i]->client->fiber);
     }
 }
 
@@ -120,7 +120,7 @@ static void rabit_tracker_replace_pending(struct rabit *t, const struct visit *v
         if (strcmp(old->hello.job, v->hello.job) != 0)
             continue;
         rabit_tracker_remove_pending(t, old);
-        fiber_cancel(old->guest->fiber);
+        fiber_cancel(old->client->fiber);
         return;
     }
 }
@@ -169,7 +169,7 @@ static int take_place(struct visit *v, struct err *err)
     int r;
 
     if (fits_badly(v, rank)) {
-        r = tracker_client_settle(v->guest);
+        r = tracker_client_settle(v->client);
         if (r < 0)
             return r;
         rank = known_rank(v);
@@ -191,13 +191,13 @@ static int rabit_tracker_join(struct visit *v, struct err *err)
 
     if (v->hello.command == RABIT_RECOVER && v->hello.rank < 0)
         return err_set(err, -EPROTO, "recover without a rank");
-    tracker_client_used(v->guest, v->hello.size);
+    tracker_client_used(v->client, v->hello.size);
     r = take_place(v, err);
     if (r < 0)
         return r;
-    tracker_client_heard(v->guest);
+    tracker_client_heard(v->client);
     /* While the others are waited for nothing comes, however long; the worker's end is seen. */
-    used = tracker_client_read(v->guest, rabit_parse_good, &good,
+    used = tracker_client_read(v->client, rabit_parse_good, &good,
                                v->rank < 0 ? LOOP_NEVER : loop_in(l, RABIT_ANSWER_MS), err);
     if (used < 0)
         return err->code || used == -ECANCELED
@@ -205,14 +205,14 @@ static int rabit_tracker_join(struct visit *v, struct err *err)
                    : err_set(err, (int)used, "a worker left before it had its links");
     if (v->rank < 0)
         return err_set(err, -EPROTO, "an unexpected command");
-    tracker_client_used(v->guest, (size_t)used);
+    tracker_client_used(v->client, (size_t)used);
     return rabit_serve(v, &good, err);
 }
 
 static int on_join(struct rabit *t, struct tracker_client *g, const struct rabit_hello *h,
                    struct err *err)
 {
-    struct visit v = { .of = t, .guest = g, .hello = *h, .rank = -1, .order = ++t->visits };
+    struct visit v = { .of = t, .client = g, .hello = *h, .rank = -1, .order = ++t->visits };
     int r = rabit_tracker_join(&v, err);
 
     rabit_tracker_remove_pending(t, &v);
@@ -237,7 +237,7 @@ static int rabit_tracker_on_print(struct rabit *t, struct tracker_client *g,
 {
     (void)g;
     (void)err;
-    tracker_server_print(t->guests, h->text, h->text_n);
+    tracker_server_print(t->server, h->text, h->text_n);
     return 0;
 }
 
@@ -282,7 +282,7 @@ static int rabit_tracker_talk(void *user, struct tracker_client *g, struct err *
 
 static struct rabit *rabit_free(struct rabit *t)
 {
-    t->guests = tracker_server_close(t->guests);
+    t->server = tracker_server_close(t->server);
     map_done(&t->jobs);
     free(t->map);
     free(t->seats);
@@ -314,7 +314,7 @@ static int rabit_start(const struct rendezvous_options *opt, void **ret, int *re
         return err_oom(err);
     r = rabit_map_new(opt->world, &t->map, err);
     if (r == 0)
-        r = tracker_server_open(&o, &t->guests, ret_port, err);
+        r = tracker_server_open(&o, &t->server, ret_port, err);
     if (r < 0)
         return r;
     *ret = take(t);

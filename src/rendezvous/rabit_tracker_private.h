@@ -22,7 +22,7 @@ struct seat {
 
 struct rabit {
     const struct rendezvous_options *opt;
-    struct guests *guests;
+    struct tracker_server *server;
     int32_t world;
     struct rabit_node *map;
     struct seat *seats;     /* by rank */
@@ -35,7 +35,7 @@ struct rabit {
 /* One start or recover. */
 struct visit {
     struct rabit *of;
-    struct tracker_client *guest;
+    struct tracker_client *client;
     struct rabit_hello hello;
     int32_t rank;   /* -1: not yet */
     uint64_t order; /* the later, the higher */

@@ -176,7 +176,7 @@ static void a_stranger_is_sent_away_with_a_note(void **state)
     assert_int_equal(run(speak_nonsense, 2), 0);
 }
 
-static int stop_under_guests(void *arg)
+static int stop_under_clients(void *arg)
 {
     struct world *w = arg;
     struct sock *s[3];
@@ -201,7 +201,7 @@ static int stop_under_guests(void *arg)
 static void stopping_ends_all_connections_at_once(void **state)
 {
     (void)state;
-    assert_int_equal(run(stop_under_guests, 2), 0);
+    assert_int_equal(run(stop_under_clients, 2), 0);
 }
 
 /* One worker is a whole job: from start to its place, without waiting for anybody. */

@@ -1,6 +1,6 @@
 /* tracker_server.c - the life of a connection:
  *
- *     stranger ──first word──► guest, unproven ──tracker_client_proven()──► guest ──► settled
+ *     stranger ──first word──► client, unproven ──tracker_client_proven()──► client ──► settled
  *        │ late or too many        │ little time, the oldest makes room
  *        └──────────► closed ◄─────┘
  *
@@ -28,7 +28,7 @@
 #define PRINT_PER_MS 64 /* bytes that workers may print in the long run */
 #define PRINT_MS ((int64_t)(PRINT_BURST / PRINT_PER_MS)) /* until the burst is there again */
 
-struct guests {
+struct tracker_server {
     struct tracker_server_options o;
     struct admission *admission;
     struct tracker_client *first, *last; /* the oldest first */
@@ -41,71 +41,71 @@ struct guests {
 
 /* ---- notes ---- */
 
-static void tracker_tell(struct guests *gs, const char *text)
+static void tracker_tell(struct tracker_server *ts, const char *text)
 {
-    const struct rendezvous_options *opt = gs->o.opt;
+    const struct rendezvous_options *opt = ts->o.opt;
 
     if (opt->on_note)
         opt->on_note(opt->user, text);
 }
 
-void tracker_server_note(struct guests *gs, const char *fmt, ...)
+void tracker_server_note(struct tracker_server *ts, const char *fmt, ...)
 {
     char text[600], clean[700];
-    int n = snprintf(text, sizeof(text), "%s: ", gs->o.name);
+    int n = snprintf(text, sizeof(text), "%s: ", ts->o.name);
     va_list ap;
 
-    if (gs->notes > NOTES_MAX)
+    if (ts->notes > NOTES_MAX)
         return;
     va_start(ap, fmt);
     (void)vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
     va_end(ap);
-    if (gs->notes++ == NOTES_MAX)
+    if (ts->notes++ == NOTES_MAX)
         (void)snprintf(text + n, sizeof(text) - (size_t)n,
                        "further notes of this kind are suppressed");
     (void)str_clean(clean, sizeof(clean), text); /* a parser's complaint may quote what it read */
-    tracker_tell(gs, clean);
+    tracker_tell(ts, clean);
 }
 
 /* Is there still something of what workers may print? It comes back with time. A bucket of 1 MiB
  * that refills at 64 KB a second: a burst of output passes, a loop does not fill the events log. */
-static bool may_print(struct guests *gs, size_t n)
+static bool may_print(struct tracker_server *ts, size_t n)
 {
-    int64_t now = loop_now(gs->o.opt->loop), ms = now - gs->print_at;
+    int64_t now = loop_now(ts->o.opt->loop), ms = now - ts->print_at;
     size_t more = ms > PRINT_MS ? PRINT_BURST : (size_t)ms * PRINT_PER_MS;
 
-    gs->print_at = now;
-    gs->print_left = more >= PRINT_BURST - gs->print_left ? PRINT_BURST : gs->print_left + more;
+    ts->print_at = now;
+    ts->print_left = more >= PRINT_BURST - ts->print_left ? PRINT_BURST : ts->print_left + more;
     n += LINE_COST;
-    if (n > gs->print_left) {
-        gs->unprinted++;
+    if (n > ts->print_left) {
+        ts->unprinted++;
         return false;
     }
-    gs->print_left -= n;
+    ts->print_left -= n;
     return true;
 }
 
 /* Reports the lines that were left out, once the rate allows it again. */
-static void tell_unprinted(struct guests *gs)
+static void tell_unprinted(struct tracker_server *ts)
 {
     char text[120];
 
-    if (gs->unprinted == 0)
+    if (ts->unprinted == 0)
         return;
     (void)snprintf(text, sizeof(text), "%s: %llu lines were left out: workers print too much",
-                   gs->o.name, (unsigned long long)gs->unprinted);
-    gs->unprinted = 0;
-    tracker_tell(gs, text);
+                   ts->o.name, (unsigned long long)ts->unprinted);
+    ts->unprinted = 0;
+    tracker_tell(ts, text);
 }
 
-static void print_line(struct guests *gs, const char *p, size_t n)
+static void print_line(struct tracker_server *ts, const char *p, size_t n)
 {
     char raw[LINE_MAX_ + 1], clean[4 * LINE_MAX_ + 1];
 
     n = n < LINE_MAX_ ? n : LINE_MAX_;
-    if (!may_print(gs, n))
+    if (!may_print(ts, n))
         return;
-    tell_unprinted(gs);
+    tell_unprinted(ts);
     memcpy(raw, p, n);
     raw[n] = 0;
     for (size_t i = 0; i < n; i++) {
@@ -113,10 +113,10 @@ static void print_line(struct guests *gs, const char *p, size_t n)
             raw[i] = ' ';
     }
     (void)str_clean(clean, sizeof(clean), raw);
-    tracker_tell(gs, clean);
+    tracker_tell(ts, clean);
 }
 
-void tracker_server_print(struct guests *gs, const char *text, size_t n)
+void tracker_server_print(struct tracker_server *ts, const char *text, size_t n)
 {
     while (n > 0) {
         const char *end = memchr(text, '\n', n);
@@ -124,7 +124,7 @@ void tracker_server_print(struct guests *gs, const char *text, size_t n)
         size_t shown = line && text[line - 1] == '\r' ? line - 1 : line;
 
         if (shown)
-            print_line(gs, text, shown);
+            print_line(ts, text, shown);
         line += end != NULL;
         text += line;
         n -= line;
@@ -138,101 +138,101 @@ static void tracker_on_refused(void *user, const char *host, const char *why)
     tracker_server_note(user, "%s: %s", host, why);
 }
 
-static void tracker_enter(struct guests *gs, struct tracker_client *g)
+static void tracker_enter(struct tracker_server *ts, struct tracker_client *g)
 {
-    g->prev = gs->last;
-    *(gs->last ? &gs->last->next : &gs->first) = g;
-    gs->last = g;
+    g->prev = ts->last;
+    *(ts->last ? &ts->last->next : &ts->first) = g;
+    ts->last = g;
 }
 
-static void tracker_leave(struct guests *gs, struct tracker_client *g)
+static void tracker_leave(struct tracker_server *ts, struct tracker_client *g)
 {
-    *(g->prev ? &g->prev->next : &gs->first) = g->next;
-    *(g->next ? &g->next->prev : &gs->last) = g->prev;
-    cond_wake_all(&gs->heard);
+    *(g->prev ? &g->prev->next : &ts->first) = g->next;
+    *(g->next ? &g->next->prev : &ts->last) = g->prev;
+    cond_wake_all(&ts->heard);
     buf_done(&g->in);
     g->sock = sock_close(g->sock);
 }
 
-static void serve_guest(void *user, struct visitor *v, struct sock *s)
+static void tracker_serve(void *user, struct visitor *v, struct sock *s)
 {
-    struct guests *gs = user;
+    struct tracker_server *ts = user;
     struct tracker_client g = {
-        .of = gs, .sock = s, .visitor = v, .fiber = fiber_self(gs->o.opt->loop)
+        .of = ts, .sock = s, .visitor = v, .fiber = fiber_self(ts->o.opt->loop)
     };
     struct err err = ERR_INIT;
     int r;
 
-    buf_init(&g.in, gs->o.in_max);
-    tracker_enter(gs, &g);
-    r = gs->o.talk(gs->o.user, &g, &err);
+    buf_init(&g.in, ts->o.in_max);
+    tracker_enter(ts, &g);
+    r = ts->o.talk(ts->o.user, &g, &err);
     if (r < 0 && r != -ECANCELED && (r != -ENODATA || err.code))
-        tracker_server_note(gs, "%s: %s", tracker_client_host(&g),
+        tracker_server_note(ts, "%s: %s", tracker_client_host(&g),
                             err.code ? err.text : "it hung up");
-    tracker_leave(gs, &g);
+    tracker_leave(ts, &g);
 }
 
-static bool check_guest(void *user, int fd)
+static bool tracker_check(void *user, int fd)
 {
-    const struct rendezvous_options *opt = ((struct guests *)user)->o.opt;
+    const struct rendezvous_options *opt = ((struct tracker_server *)user)->o.opt;
 
     return !opt->check || opt->check(opt->user, fd);
 }
 
-static bool vouch_for_guest(void *user, int fd)
+static bool tracker_vouch(void *user, int fd)
 {
-    const struct rendezvous_options *opt = ((struct guests *)user)->o.opt;
+    const struct rendezvous_options *opt = ((struct tracker_server *)user)->o.opt;
 
     return !opt->vouch || opt->vouch(opt->user, fd);
 }
 
-int tracker_server_open(const struct tracker_server_options *o, struct guests **ret, int *ret_port,
-                        struct err *err)
+int tracker_server_open(const struct tracker_server_options *o, struct tracker_server **ret,
+                        int *ret_port, struct err *err)
 {
-    AUTO_FREE struct guests *gs = calloc(1, sizeof(*gs));
+    AUTO_FREE struct tracker_server *ts = calloc(1, sizeof(*ts));
     const struct rendezvous_options *opt = o->opt;
     struct admission_options door = { .loop = opt->loop,
                                       .name = o->name,
                                       .first = o->first,
-                                      .check = check_guest,
-                                      .vouch = vouch_for_guest,
-                                      .serve = serve_guest,
+                                      .check = tracker_check,
+                                      .vouch = tracker_vouch,
+                                      .serve = tracker_serve,
                                       .on_refused = tracker_on_refused };
     int r;
 
-    if (!gs)
+    if (!ts)
         return err_oom(err);
-    gs->o = *o;
+    ts->o = *o;
     r = listen_tcp(opt->host, opt->port_low, opt->port_high, &door.fd, ret_port, err);
     if (r < 0)
         return r;
-    door.user = gs;
-    gs->print_left = PRINT_BURST;
-    gs->print_at = loop_now(opt->loop);
+    door.user = ts;
+    ts->print_left = PRINT_BURST;
+    ts->print_at = loop_now(opt->loop);
     door.waiting_max = opt->world < WAITING_MAX ? opt->world + WAITING_MIN : WAITING_MAX;
     /* All workers may come at once, and one that is sent away because it is slow does not come
      * again: its job fails. */
     door.entering_max = (size_t)opt->world + WAITING_MIN;
-    r = admission_start(&door, &gs->admission, err);
+    r = admission_start(&door, &ts->admission, err);
     if (r < 0)
         return r;
-    *ret = take(gs);
+    *ret = take(ts);
     return 0;
 }
 
-struct guests *tracker_server_close(struct guests *gs)
+struct tracker_server *tracker_server_close(struct tracker_server *ts)
 {
-    if (!gs)
+    if (!ts)
         return NULL;
-    gs->admission = admission_close(gs->admission);
-    tell_unprinted(gs);
-    free(gs);
+    ts->admission = admission_close(ts->admission);
+    tell_unprinted(ts);
+    free(ts);
     return NULL;
 }
 
 /* ---- talking ---- */
 
-ssize_t tracker_client_read(struct tracker_client *g, guest_parse *parse, void *ret,
+ssize_t tracker_client_read(struct tracker_client *g, tracker_parse *parse, void *ret,
                             int64_t deadline, struct err *err)
 {
     for (;;) {
@@ -310,7 +310,8 @@ int tracker_client_greet(struct tracker_client *g, int32_t magic, int64_t deadli
 int tracker_client_linger(struct tracker_client *g, struct err *err)
 {
     char c;
-    /* It ends when the guest does, by the kernel's keep-alive at the latest, or with the server. */
+    /* It ends when the client does, by the kernel's keep-alive at the latest, or with the server.
+     */
     ssize_t n = g->in.len ? 1 : sock_read(g->sock, &c, 1, LOOP_NEVER);
 
     if (n > 0)

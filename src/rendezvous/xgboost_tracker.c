@@ -37,7 +37,7 @@ struct member {
 
 struct xgboost {
     const struct rendezvous_options *opt;
-    struct guests *guests;
+    struct tracker_server *server;
     unsigned world;
     struct visit **pending; /* starts, in the order in which they came */
     unsigned n_pending;
@@ -52,7 +52,7 @@ struct xgboost {
 /* One connection. */
 struct visit {
     struct xgboost *of;
-    struct tracker_client *guest;
+    struct tracker_client *client;
     struct xgboost_hello hello;
     struct xgboost_command command;
 };
@@ -125,7 +125,7 @@ static int xgboost_tracker_by_id(const void *a, const void *b)
     int r = tracker_server_compare_ids(x->hello.task, y->hello.task);
 
     if (r == 0)
-        r = strcmp(tracker_client_host(x->guest), tracker_client_host(y->guest));
+        r = strcmp(tracker_client_host(x->client), tracker_client_host(y->client));
     return r ? r : x->command.port - y->command.port;
 }
 
@@ -134,16 +134,16 @@ static int xgboost_tracker_send_next(struct visit *v, unsigned rank, const struc
 {
     AUTO_BUF out = { .max = KIB };
 
-    if (xgboost_add_next(&out, rank, tracker_client_host(next->guest), next->command.port) < 0)
+    if (xgboost_add_next(&out, rank, tracker_client_host(next->client), next->command.port) < 0)
         return err_oom(err);
-    return tracker_client_write(v->guest, out.data, out.len, err);
+    return tracker_client_write(v->client, out.data, out.len, err);
 }
 
 static void xgboost_tracker_remember(struct xgboost *t, unsigned rank, const struct visit *v)
 {
     struct member *m = &t->ring[rank];
 
-    (void)snprintf(m->host, sizeof(m->host), "%s", tracker_client_host(v->guest));
+    (void)snprintf(m->host, sizeof(m->host), "%s", tracker_client_host(v->client));
     (void)snprintf(m->task, sizeof(m->task), "%s", v->hello.task);
     m->error_port = v->command.error_port;
 }
@@ -170,7 +170,7 @@ static void close_ring(struct xgboost *t)
         xgboost_tracker_remember(t, i, v);
         /* A few bytes into an empty socket: this does not wait, so that no visit ends meanwhile. */
         if (xgboost_tracker_send_next(v, next, t->pending[next], &err) < 0)
-            fiber_cancel(v->guest->fiber);
+            fiber_cancel(v->client->fiber);
     }
 }
 
@@ -196,7 +196,7 @@ static void xgboost_tracker_replace_pending(struct xgboost *t, const struct visi
         if (strcmp(old->hello.task, v->hello.task) != 0)
             continue;
         (void)xgboost_tracker_remove_pending(t, old);
-        fiber_cancel(old->guest->fiber);
+        fiber_cancel(old->client->fiber);
         return;
     }
 }
@@ -205,7 +205,7 @@ static void add_pending(struct xgboost *t, struct visit *v)
 {
     xgboost_tracker_replace_pending(t, v);
     t->pending[t->n_pending++] = v; /* never more than `world`: then the ring is closed */
-    tracker_client_heard(v->guest);
+    tracker_client_heard(v->client);
     if (t->n_pending == t->world)
         close_ring(t);
 }
@@ -218,7 +218,7 @@ static int send_world(struct visit *v, struct err *err)
 
     if (xgboost_add_world(&out, v->of->world) < 0)
         return err_oom(err);
-    return tracker_client_write(v->guest, out.data, out.len, err);
+    return tracker_client_write(v->client, out.data, out.len, err);
 }
 
 /* One starts while the ring stands: it was restarted, and the ring is broken. */
@@ -231,7 +231,7 @@ static int start_again(struct visit *v, struct err *err)
 
     if (r < 0)
         return r;
-    tracker_server_note(t->guests, "task '%s' starts again, so all others must", v->hello.task);
+    tracker_server_note(t->server, "task '%s' starts again, so all others must", v->hello.task);
     add_pending(t, v);
     return xgboost_tracker_tell_all(t, ring, n, v->hello.task, err);
 }
@@ -249,12 +249,12 @@ static int xgboost_tracker_on_start(struct visit *v, struct err *err)
         return err_set(err, -EPROTO, "a start by a worker that has already started");
     r = send_world(v, err);
     if (r == 0 && t->running)
-        r = tracker_client_settle(v->guest); /* it may have said shutdown before */
+        r = tracker_client_settle(v->client); /* it may have said shutdown before */
     if (r == 0 && t->running)
         r = start_again(v, err);
     else if (r == 0)
         add_pending(t, v);
-    return r < 0 ? r : tracker_client_linger(v->guest, err);
+    return r < 0 ? r : tracker_client_linger(v->client, err);
 }
 
 static int xgboost_tracker_on_shutdown(struct visit *v, struct err *err)
@@ -282,9 +282,9 @@ static int on_error(struct visit *v, struct err *err)
 
     if (t->broken)
         return 0; /* they all fall after the first one */
-    tracker_server_note(t->guests, "task '%s' reports an error (code %lld):", v->hello.task,
+    tracker_server_note(t->server, "task '%s' reports an error (code %lld):", v->hello.task,
                         (long long)v->command.code);
-    tracker_server_print(t->guests, v->command.text, strlen(v->command.text));
+    tracker_server_print(t->server, v->command.text, strlen(v->command.text));
     r = take_ring(t, &ring, &n, err);
     return r < 0 ? r : xgboost_tracker_tell_all(t, ring, n, v->hello.task, err);
 }
@@ -292,7 +292,7 @@ static int on_error(struct visit *v, struct err *err)
 static int xgboost_tracker_on_print(struct visit *v, struct err *err)
 {
     (void)err;
-    tracker_server_print(v->of->guests, v->command.text, strlen(v->command.text));
+    tracker_server_print(v->of->server, v->command.text, strlen(v->command.text));
     return 0;
 }
 
@@ -310,7 +310,7 @@ static int xgboost_tracker_first_word(const uint8_t *p, size_t n, struct err *er
     return tracker_server_first_word(p, n, XGBOOST_MAGIC, err);
 }
 
-static int read_one(struct tracker_client *g, guest_parse *parse, void *ret, int64_t deadline,
+static int read_one(struct tracker_client *g, tracker_parse *parse, void *ret, int64_t deadline,
                     struct err *err)
 {
     ssize_t used = tracker_client_read(g, parse, ret, deadline, err);
@@ -323,7 +323,7 @@ static int read_one(struct tracker_client *g, guest_parse *parse, void *ret, int
 
 static int greet(struct visit *v, struct err *err)
 {
-    struct tracker_client *g = v->guest;
+    struct tracker_client *g = v->client;
     const struct xgboost_hello *h = &v->hello;
     int64_t deadline = loop_in(v->of->opt->loop, HELLO_MS);
     int r = tracker_client_greet(g, XGBOOST_MAGIC, deadline, err);
@@ -344,7 +344,7 @@ static int greet(struct visit *v, struct err *err)
 static int xgboost_tracker_talk(void *user, struct tracker_client *g, struct err *err)
 {
     struct xgboost *t = user;
-    struct visit v = { .of = t, .guest = g };
+    struct visit v = { .of = t, .client = g };
     int r = greet(&v, err);
 
     if (r == 0)
@@ -361,7 +361,7 @@ static int xgboost_tracker_talk(void *user, struct tracker_client *g, struct err
 
 static struct xgboost *xgboost_free(struct xgboost *t)
 {
-    t->guests = tracker_server_close(t->guests);
+    t->server = tracker_server_close(t->server);
     free(t->pending);
     free(t->ended);
     free(t->ring);
@@ -391,7 +391,7 @@ static int xgboost_start(const struct rendezvous_options *opt, void **ret, int *
     t->ring = calloc(opt->world, sizeof(*t->ring));
     if (!t->pending || !t->ended || !t->ring)
         return err_oom(err);
-    r = tracker_server_open(&o, &t->guests, ret_port, err);
+    r = tracker_server_open(&o, &t->server, ret_port, err);
     if (r < 0)
         return r;
     *ret = take(t);

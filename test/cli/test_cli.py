@@ -101,6 +101,23 @@ def test_a_mistake_says_what_to_type_next(words, text):
     assert done.returncode == 2 and done.stderr.startswith(f"ydl: {text}\n")
 
 
+def required(usage):
+    """The operands of a usage line that have to be there."""
+    rest = usage.partition("[OPTION…]")[2]
+    while "[" in rest:
+        rest = re.sub(r"\[[^\[\]]*\]", "", rest)
+    return rest.replace("…", "").strip()
+
+
+def test_who_leaves_an_operand_out_is_asked_for_it_once():
+    asked = [path for path in paths() if required(run(*path, "--help").stdout.splitlines()[0])]
+    assert ("serve", "stop") in asked and ("run",) not in asked
+    for path in asked:
+        said = run(*path).stderr.splitlines()[0]
+        assert re.fullmatch(r"ydl: ([A-Z][^?]*\?|'.*' needs .*\.) (Try|Usage): .+", said), (path, said)
+        assert len(re.findall(r"\b(Try|Usage): ", said)) == 1, (path, said)
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_version_names_every_library(program):
     done = run("version", program=program)

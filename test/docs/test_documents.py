@@ -200,6 +200,78 @@ def test_what_a_page_says_can_be_typed_with_a_cluster(reader, yarn, page):
     assert not wrong, wrong
 
 
+DOCUMENTS = sorted(p.relative_to(ROOT) for where in ("*.md", "doc/**/*.md", "examples/**/*.md") for p in ROOT.glob(where))
+_VERB = re.compile(r"(?:`|^ *\$ |^)ydl (?!and\b)([a-z]+)(?: ([a-z]+))?(?![\w.])")
+
+
+def verbs(*above: str) -> set[str]:
+    """Those that the help of a verb lists."""
+    done = subprocess.run([BIN / "ydl", *above, "--help"], capture_output=True, text=True, timeout=20, check=True)
+    table = re.search(r"^Verbs:\n((?:  .*\n)+)", done.stdout, re.MULTILINE)
+    return set(re.findall(r"^  (\S+)", table.group(1), re.MULTILINE)) if table else set()
+
+
+@pytest.fixture(name="all_verbs", scope="module")
+def fixture_all_verbs() -> dict[str, set[str]]:
+    return {verb: verbs(verb) for verb in verbs()}
+
+
+def unknown_verbs(text: str, known: dict[str, set[str]]) -> list[str]:
+    """Commands that a page names and ydl does not have."""
+    commands = [line for block in blocks(text) for line in block.lines]
+    prose = [line for line in text.splitlines() if not line.startswith("ydl ")]
+    found = (m.groups() for line in commands + prose for m in _VERB.finditer(line))
+    return sorted({f"ydl {verb} {sub or ''}".strip() for verb, sub in found
+                   if verb not in known or known[verb] and sub and sub not in known[verb]})
+
+
+@pytest.mark.parametrize("page", map(str, DOCUMENTS))
+def test_a_page_names_no_verb_that_ydl_does_not_have(page, all_verbs):
+    assert unknown_verbs((ROOT / page).read_text(), all_verbs) == []
+
+
+@pytest.mark.parametrize("text, unknown", [
+    ("`ydl run -n 2`, ydl itself, `ydl fs ls`", []), ("try `ydl exec JOB`", ["ydl exec"]),
+    ("    $ ydl fs list\n", ["ydl fs list"]), ("`ydl help --schema`\nydl knows\n", []),
+    ("```sh\nydl knows\n```\n", ["ydl knows"]), ("`ydl fs`", []),
+    ("`ydl wait last` and `ydl waits`", ["ydl waits"])])
+def test_a_verb_that_is_not_there_is_found(text, unknown, all_verbs):
+    assert unknown_verbs(text, all_verbs) == unknown
+
+
+def quoted_messages(text: str) -> list[str]:
+    """What the tables of a page say one sees: of each message the longest part without names and numbers."""
+    rows, inside = [], False
+    for line in text.splitlines():
+        inside = line.startswith("|") and (inside or line.startswith("| you see |"))
+        rows += re.findall(r"`([^`]+)`", line.split("|")[1]) if inside else []
+    parts = (max((part.strip(" ()") for part in re.split(r"'[^']*'|\d+|[…:,]|\b[A-Z]\b", row)), key=len) for row in rows)
+    return [part for part in parts if part.count(" ") > 1 and not _VERB.match(part)]
+
+
+def test_messages_that_a_page_quotes_are_ours():
+    sources = (p.read_text() for p in (ROOT / "src").rglob("*.c") if not p.name.endswith("_test.c"))
+    ours = re.sub(r'"\s*"', "", "\n".join(sources))
+    pages = [*PAGES, Path("doc/developer/debugging.md")]
+    found = {page: quoted_messages((ROOT / page).read_text()) for page in pages}
+    assert sum(map(len, found.values())) > 5
+    assert {message: str(page) for page in pages for message in found[page]
+            if message not in ours and message != "Address already in use"} == {}
+
+
+def test_a_quoted_message_is_found():
+    text = "| you see | do |\n|---|---|\n| `x: there is no 'a' in it at all 5` | b |\n\n| `no message at all` | |\n"
+    assert quoted_messages(text) == ["in it at all"]
+
+
+def test_a_reason_names_a_test_that_is_there():
+    """What is not run as written is often run by another test, which the page names."""
+    for page in PAGES:
+        for block in blocks((ROOT / page).read_text()):
+            for name in re.findall(r"\btest/[\w/.]+", block.marks.get("not run", "")):
+                assert (ROOT / name.rstrip(".")).exists(), f"{page}:{block.first}: {name}"
+
+
 GOOD = """# A page
 
 <!-- runs in: examples/first -->

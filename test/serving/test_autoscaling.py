@@ -101,7 +101,7 @@ def test_replicas_follow_the_load(serving, held):
 def test_a_number_and_the_load_go_together(serving, held):
     held.deploy("--autoscale", "1-3,target=2,cool-down=1h")
     said = serving.run("serve", "scale", "held", 2, check=0)
-    assert "its load goes on changing it, from 1 to 3 replicas" in said.stderr.decode()
+    assert "autoscaling is still on, from 1 to 3 replicas" in said.stderr.decode()
     held.wait_for(2, "the number that was said")
     said = serving.run("serve", "scale", "held", 4)
     assert said.returncode == 1
@@ -113,7 +113,7 @@ def test_a_number_and_the_load_go_together(serving, held):
     serving.run("serve", "scale", "held", "--autoscale", "1-2", check=0)
     held.wait_for(2, "what it allows now")
     said = serving.run("serve", "scale", "held", 0, check=0)
-    assert "its load changes nothing until there are replicas again" in said.stderr.decode()
+    assert "autoscaling is paused until there are replicas again" in said.stderr.decode()
     serving.wait_for(lambda: not serving.replicas("held"), "none")
     assert held.model()["replicas"] == 0
     assert "autoscale off while there are 0 replicas" in serving.run("serve", "status", "held").stdout.decode()

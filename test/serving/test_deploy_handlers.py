@@ -73,7 +73,7 @@ def test_a_handler_that_cannot_be_loaded_is_given_up(serving):
     done = serving.run("serve", "deploy", "broken")
     assert done.returncode != 0
     log = done.stderr.decode()
-    assert "does not answer: its replicas end as they begin" in log, log
+    assert "does not answer: its replicas end right after they start" in log, log
     assert not json.loads(serving.run("serve", "list", "--json", check=0).stdout)["deployments"]
 
 

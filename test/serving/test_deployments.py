@@ -71,7 +71,7 @@ def test_a_model_that_does_not_load_is_not_waited_for(serving):
     done = serving.run("serve", "deploy", "mlp", "--cpus", 1)
     assert done.returncode == 1
     text = done.stderr.decode()
-    said = text[text.index("ydl: 'mlp' does not answer: its replicas end as they begin\n"):].splitlines()
+    said = text[text.index("ydl: 'mlp' does not answer: its replicas end right after they start\n"):].splitlines()
     assert re.fullmatch(r"    a:0.*: ended with exit code 1", said[1]), text
     assert any("/mlp.onnx' is damaged: " in line for line in said[2:-1]), text
     assert len(said) <= 13 and all(line.startswith("    ") for line in said[1:-1]), text
@@ -87,7 +87,7 @@ def test_why_a_deployment_does_not_answer_is_in_the_error_document(serving):
     serving.run("model", "push", code, "broken", check=0)
     done = serving.run("serve", "deploy", "broken", "--json")
     error = json.loads(done.stdout)["error"]
-    assert done.returncode == error["exit"] == 1 and "replicas end as they begin" in error["text"]
+    assert done.returncode == error["exit"] == 1 and "replicas end right after they start" in error["text"]
     assert (error["cause"]["task"], error["cause"]["class"], error["cause"]["code"]) == ("a:0", "exit", 1)
     assert "OSError: no " in error["cause"]["lines"]
     shown = done.stderr.decode()

@@ -119,7 +119,7 @@ def test_a_version_that_fails_is_given_up_and_the_story_is_told(serving, both, c
     done = update(serving, "--to", 3, *canary, check=1)
     load[1].end()
     text = done.stderr.decode()
-    assert "version 3 of 'mlp' was given up and version 1 serves on" in text and "failed, more than 1 %" in text
+    assert "version 3 of 'mlp' was given up, and version 1 continues to serve" in text and "failed, more than 1 %" in text
     assert result(done)["result"] == "returned"
     assert serving.model()["last"]["why"] in text
     n, _, wrong = load[0].end()
@@ -148,7 +148,7 @@ def test_a_version_that_does_not_load_never_gets_a_request(serving, both):
     counts, bad = end(load)
     assert not bad and all(counts)
     text = done.stderr.decode()
-    assert re.search(r"its replicas end as they begin.*\n    b:[01].*: ended with exit code 1\n"
+    assert re.search(r"its replicas end right after they start.*\n    b:[01].*: ended with exit code 1\n"
                      r"    .*mlp2.onnx' is damaged", text), text
     assert "mlp2.onnx" in serving.run("serve", "logs", "mlp", "--version", 3, check=0).stderr.decode()
     alone(serving, "a")
@@ -179,7 +179,7 @@ def test_a_version_whose_replicas_are_killed_is_given_up(serving, both):
     _, bad = end(load)
     assert client.returncode == 1
     text = client.stderr.read().decode()
-    assert "was given up and version 1 serves on" in text
+    assert "was given up, and version 1 continues to serve" in text
     assert any(why in text for why in ("one was started again 3 times", "no replica that is ready", "requests failed"))
     assert {status for status, _ in bad} <= {429, 502, 503}, bad  # of requests that were on their way to one
     assert ask(url) == (200, one)
@@ -215,7 +215,7 @@ def test_an_update_goes_on_without_its_client(serving, both, number):
     serving.wait_for(lambda: serving.model().get("update"), "an update")
     client.send_signal(number)
     assert client.wait(60) == (130 if number == signal.SIGINT else -9)
-    assert ("the update goes on" in client.stderr.read().decode()) == (number == signal.SIGINT)
+    assert ("the update continues" in client.stderr.read().decode()) == (number == signal.SIGINT)
     serving.wait_for(lambda: (serving.model().get("last") or {}).get("result") == "done", "its end")
     assert ask(url) == (200, two)
 

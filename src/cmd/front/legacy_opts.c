@@ -2,6 +2,7 @@
  * to their option, Java-style single dashes. The rows are those of cli/cli.h, so help and
  * completion come from there; only the grammar is here. See legacy_opts.h. */
 #include "cmd/front/legacy_opts.h"
+#include "base/array.h"
 #include "base/buf.h"
 
 #include <ctype.h>
@@ -264,20 +265,19 @@ static const char *legacy_spelling(const struct cli_opt *o, const char *word)
 
 static int add_hit(struct parser *p, const struct word *w, const char *value)
 {
-    struct legacy_hit *v = realloc(p->a->hits, (p->a->n + 1) * sizeof(*v));
+    struct legacy_hit hit = { .option = w->option,
+                              .name = w->name,
+                              .late = p->begun && !(p->s->habits & LEGACY_NAMES) };
 
-    if (!v)
-        return err_oom(p->err);
-    p->a->hits = v;
-    v[p->a->n] = (struct legacy_hit){ .option = w->option,
-                                      .name = w->name,
-                                      .late = p->begun && !(p->s->habits & LEGACY_NAMES) };
     if (value) {
-        v[p->a->n].value = strdup(value);
-        if (!v[p->a->n].value)
+        hit.value = strdup(value);
+        if (!hit.value)
             return err_oom(p->err);
     }
-    p->a->n++;
+    if (ARRAY_ADD(p->a->hits, p->a->n, hit) < 0) {
+        free(hit.value);
+        return err_oom(p->err);
+    }
     return 0;
 }
 

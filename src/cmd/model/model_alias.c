@@ -54,15 +54,15 @@ static int model_alias_work(struct model_call *c, struct err *err)
 /* clang-format off */
 const struct cli_verb verb_model_alias = {
     .name = "alias", .summary = "set or remove an alias of a version",
-    .text = "Lets NAME@ALIAS name a published version. Of two who move an alias at the same time "
-            "one is\n"
-            "refused. Where it pointed before is kept as its history.",
+    .text = "Makes NAME@ALIAS name a published version. If two commands move an alias at the same "
+            "time, one\nof them is refused. The versions that it named before are kept as its "
+            "history.",
     CLI_OPTS(struct args,
       MODEL_REGISTRY_OPT,
       { "remove", 0, CLI_FLAG, AT(remove), NULL, NULL, "remove the alias" }),
     .operands = "NAME@ALIAS [VERSION]",
     .least = 1, .most = 2,
-    CLI_EXAMPLES({ "ydl model alias resnet@champion 3", "let resnet@champion name version 3" },
+    CLI_EXAMPLES({ "ydl model alias resnet@champion 3", "make resnet@champion name version 3" },
                  { "ydl model alias resnet@canary --remove", "remove an alias" }),
     .ask = "Which alias? Try: ydl model alias NAME@champion VERSION",
     MODEL_VERB(model_alias_work),

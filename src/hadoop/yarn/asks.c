@@ -239,7 +239,8 @@ int asks_add(struct asks *t, const struct ask *ask, struct err *err)
     if (r < 0)
         return r;
     if (t->without_ids && (ask->priority > PRIORITY_MOST || ask->id >> ID_BITS))
-        return err_set(err, -EOVERFLOW, "this ResourceManager is too old for so many containers");
+        return err_set(err, -EOVERFLOW,
+                       "this ResourceManager is too old for a job with this many containers");
     if (!g) {
         r = insert(t, ask, &g);
     } else if (!same_shape(g, ask)) {

@@ -247,7 +247,7 @@ static int check_type(const char *name, Yarn__ResourceTypeInfo *const *types, si
     if (n == 0 || is_basic(name))
         return 0;
     err_set(err, -EINVAL, "the cluster has no resource '%s'", name);
-    err_hint(err, "the ResourceManager would leave it out and grant containers without it");
+    err_hint(err, "the ResourceManager would ignore it and grant containers that lack it");
     return -EINVAL;
 }
 

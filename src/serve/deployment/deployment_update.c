@@ -84,7 +84,8 @@ static enum update_event see_warming(const json_t *model, const struct update_se
         return UPDATE_WARM;
     }
     if (seen->starts >= STARTS_MAX) {
-        (void)snprintf(why, WHY, "its replicas end as they begin: one was started again %lld times",
+        (void)snprintf(why, WHY,
+                       "its replicas end right after they start: one was started again %lld times",
                        (long long)seen->starts);
         return UPDATE_BROKEN;
     }

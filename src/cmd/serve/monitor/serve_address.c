@@ -181,7 +181,7 @@ const struct cli_verb verb_serve_address = {
     CLI_OPTS(struct args,
         JOB_WHERE_OPTS,
         { "watch", 'w', CLI_FLAG, offsetof(struct args, watch), NULL, NULL,
-          "go on, and print a line whenever the address changes", .group = CLI_OUTPUT }),
+          "keep running, and print a line whenever the address changes", .group = CLI_OUTPUT }),
     CLI_EXAMPLES({ "curl $(ydl serve address resnet)/v2/models/resnet", "ask a deployment" },
                  { "ydl serve address resnet --watch | while read -r url; do reload \"$url\"; done",
                    "tell a program where it is now" }),

@@ -50,11 +50,11 @@ static void scale_warn(const struct scaling *s)
     if (s->x->globals->quiet || s->said || !autoscale_of(s->model, &rule))
         return;
     if (s->replicas == 0)
-        fprintf(stderr, "ydl: its load changes nothing until there are replicas again\n");
+        fprintf(stderr, "ydl: autoscaling is paused until there are replicas again\n");
     else
         fprintf(stderr,
-                "ydl: its load goes on changing it, from %u to %u replicas; '--autoscale off' ends "
-                "that\n",
+                "ydl: autoscaling is still on, from %u to %u replicas; turn it off with "
+                "--autoscale off\n",
                 rule.min, rule.max);
 }
 
@@ -71,9 +71,9 @@ static int scale_print(const struct scaling *s, struct err *err)
         printf("%s: changing to %lld replica%s\n", name, (long long)s->replicas,
                s->replicas == 1 ? "" : "s");
     if (s->said && s->rule.max)
-        printf("%s: from %u to %u replicas, by its load\n", name, s->rule.min, s->rule.max);
+        printf("%s: autoscaling from %u to %u replicas\n", name, s->rule.min, s->rule.max);
     else if (s->said)
-        printf("%s: its load does not change the number of replicas any more\n", name);
+        printf("%s: autoscaling is off\n", name);
     scale_warn(s);
     return 0;
 }
@@ -130,17 +130,17 @@ const struct cli_verb verb_serve_scale = {
     .name = "scale", .summary = "change the number of replicas", .operands = "DEPLOYMENT [N]",
     .least = 1, .most = 2, .ask = "Which deployment, and how many replicas?",
     JOB_VERB(serve_scale_work),
-    .text = "Starts more replicas, or stops those with the highest numbers when they have answered "
-            "what they have. While the model is updated, both versions get this many. With 0 nothing "
-            "answers until there are some again.\n\n"
-            "With --autoscale the load decides: more replicas as soon as more than 'target' requests "
-            "(default: 4) are in flight for each, fewer when fewer would have been enough for the "
-            "whole 'cool-down' (default: 1m). A number that is given then counts until the load "
-            "wants another one; 0 stays.",
+    .text = "Starts more replicas, or stops those with the highest numbers once they have answered "
+            "their requests in flight. During an update both versions get this many. With 0, "
+            "requests are refused until there are replicas again.\n\n"
+            "With --autoscale the load decides: replicas are added when more than 'target' requests "
+            "(default: 4) are in flight for each, and removed when fewer would have been enough for "
+            "all of 'cool-down' (default: 1m). If you also give N, the deployment starts from N "
+            "replicas; 0 stays 0 until you give another number.",
     CLI_OPTS(struct args,
         JOB_WHERE_OPTS,
         { "autoscale", 0, CLI_TEXT, offsetof(struct args, autoscale), NULL, "MIN-MAX",
-          "change it by the load: 1-8, or 1-8,target=4,cool-down=1m; off: no longer" },
+          "let the load decide: 1-8, or 1-8,target=4,cool-down=1m; off: fixed number" },
         { "model", 0, CLI_TEXT, offsetof(struct args, model), NULL, "NAME",
           "which model, if it serves several" }),
     CLI_EXAMPLES({ "ydl serve scale resnet 4", "change to four replicas" },

@@ -1,8 +1,9 @@
-/* place.c - hostile bytes where a file of an environment should be: told a longer and a shorter
- * place, as a text and as a program. No change may reach past the end, or over another one. */
+/* conda_prefix.c - hostile bytes where a file of an environment should be: told a longer and a
+ * shorter place, as a text and as a program. No change may reach past the end, or over another one.
+ */
+#include "pyenv/conda_prefix.h"
 #include "base/path.h"
 #include "fuzz.h"
-#include "pyenv/conda_prefix.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
