@@ -34,4 +34,5 @@ model.fit(mx.io.NDArrayIter(mine[:, 1:], mine[:, 0], 20, shuffle=True), kvstore=
 accuracy = model.score(mx.io.NDArrayIter(test[:, 1:], test[:, 0], 20), "acc")[0][1]
 print(f"accuracy {accuracy:.3f}", flush=True)
 if kv.rank == 0 and "YDL_OUT" in os.environ:  # what is left there goes to HDFS, or to ./ydl-out
-    model.save_params(os.path.join(os.environ["YDL_OUT"], "points.params"))
+    os.mkdir(os.path.join(os.environ["YDL_OUT"], "model"))
+    model.save_checkpoint(os.path.join(os.environ["YDL_OUT"], "model", "points"), args.epochs)

@@ -10,6 +10,13 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 
+def save(directory: str, slope: float, offset: float) -> None:
+    """The line as a SavedModel, for `ydl-tf serve`."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        tf.saved_model.simple_save(session, directory, {"x": x}, {"y": slope * x + offset})
+
+
 def main() -> None:
     """Trains until the error is small, or for --steps steps."""
     parser = argparse.ArgumentParser()
@@ -45,6 +52,8 @@ def main() -> None:
         left, line = session.run(error), session.run([slope, offset])
     print(f"error {left:.4f}, y = {line[0]:.2f} x + {line[1]:.2f}", flush=True)
     assert left < 0.01, "it did not learn"
+    if args.task_index == 0 and "YDL_OUT" in os.environ:  # what is left there is kept, and published
+        save(os.path.join(os.environ["YDL_OUT"], "model"), *line)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def test_the_example_of_mxnetonyarn_trains_here(fronts, venv):
                       env={"PATH": f"{venv}/bin:{fronts.env['PATH']}"})
     assert len(accuracies(done)) == 2 and min(accuracies(done)) > 0.9, done.stdout
     assert "worker 1 of 2" in done.stdout
-    assert list(fronts.work.glob("ydl-out/*/points.params"))
+    assert list(fronts.work.glob("ydl-out/*/model/points-symbol.json"))
 
 
 @pytest.mark.full

@@ -66,6 +66,17 @@ def test_any_program_is_a_job(fronts):
     assert tasks(fronts.plan("ydl-mx", "yarn", "python", "-u", "train"))["worker:0"]["argv"] == ["python", "-u", "train"]
 
 
+def test_what_it_leaves_is_published(fronts):
+    """As `ydl run --publish` does; the same options for all front ends."""
+    handler = r"def load(dir):\n    pass\n\ndef predict(inputs):\n    return inputs\n"
+    fronts.write("train", f"#!/bin/sh\n[ $DMLC_ROLE = worker ] || sleep 600\nmkdir $YDL_OUT/model\n"
+                          f"printf '{handler}' > $YDL_OUT/model/model.py\n").chmod(0o755)
+    done = fronts.run("ydl-mx", "local", "-n", "1", "-s", "1", "--native", "no", "--publish", "echo", "--publish-path",
+                      "model", "--registry", fronts.work / "models", "./train", check=0)
+    assert "published echo:1" in done.stderr, done.stderr
+    assert (fronts.work / "models" / "echo" / "versions" / "1" / "MANIFEST.json").exists()
+
+
 def test_the_environments_python_comes_first(fronts):
     fronts.write("job.py", "import sys; print('AT', sys.argv[0])")
     python = fronts.write("env/bin/python", "#!/bin/sh\necho MINE $1\n")

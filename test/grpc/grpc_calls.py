@@ -13,14 +13,11 @@ import json
 import sys
 import threading
 
+import grpc
 import numpy as np
-
-sys.modules.setdefault("rapidjson", json)  # tritonclient wants that one, for its JSON's speed only
-
-import grpc  # noqa: E402
-import tensorflow as tf  # noqa: E402
-import tritonclient.grpc as triton  # noqa: E402
-from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc  # noqa: E402
+import tensorflow as tf
+import tritonclient.grpc as triton
+from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 PATIENCE = 60
 

@@ -5,16 +5,13 @@ in PYTHONPATH."""
 import json
 import sys
 
+import grpc
 import numpy as np
-
-sys.modules.setdefault("rapidjson", json)  # tritonclient wants that one, for its JSON's speed only
-
-import grpc  # noqa: E402
-import tensorflow as tf  # noqa: E402
-import tritonclient.grpc as triton  # noqa: E402
-from tensorflow_serving.apis import get_model_status_pb2  # noqa: E402
-from tensorflow_serving.apis import model_service_pb2_grpc  # noqa: E402
-from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc  # noqa: E402
+import tensorflow as tf
+import tritonclient.grpc as triton
+from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2
+from tensorflow_serving.apis import model_service_pb2_grpc
+from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 ADDRESS = f"127.0.0.1:{sys.argv[1]}"
 ROW = np.array([[1, 2, 3, 4]], dtype=np.float32)
@@ -43,4 +40,10 @@ asked = get_model_status_pb2.GetModelStatusRequest()
 asked.model_spec.name = "small"
 told["state"] = model_service_pb2_grpc.ModelServiceStub(channel).GetModelStatus(
     asked).model_version_status[0].state
+asked = get_model_metadata_pb2.GetModelMetadataRequest(metadata_field=["signature_def"])
+asked.model_spec.name = "small"
+signatures = get_model_metadata_pb2.SignatureDefMap()
+stub.GetModelMetadata(asked).metadata["signature_def"].Unpack(signatures)
+told["signature"] = {name: [one.dtype, [d.size for d in one.tensor_shape.dim]] for name, one in
+                     signatures.signature_def["serving_default"].inputs.items()}
 print(json.dumps(told))

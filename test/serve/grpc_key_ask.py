@@ -5,10 +5,7 @@ import json
 import sys
 
 import numpy as np
-
-sys.modules.setdefault("rapidjson", json)
-
-import tritonclient.grpc as triton  # noqa: E402
+import tritonclient.grpc as triton
 
 client = triton.InferenceServerClient(f"127.0.0.1:{sys.argv[1]}")
 x = triton.InferInput("x", [1, 4], "FP32")

@@ -1,4 +1,4 @@
-"""gRPC on the same port: the public clients, unmodified, and the end with a connection open."""
+"""The public clients, unmodified, by gRPC and HTTP on the same port, and the end with a connection open."""
 
 import json
 import os
@@ -35,7 +35,25 @@ def test_the_public_clients_get_the_same_answers(serve, library):
     rest = server.post("/v1/models/small:predict", {"instances": [[1, 2, 3, 4]]}).json
     assert told.pop("triton") == told.pop("tensorflow") == f32(rest["predictions"])
     assert told == {"live": True, "ready": True, "model": True, "inputs": "x", "id": "mine",
-                    "unknown": "StatusCode.NOT_FOUND", "state": 30}
+                    "unknown": "StatusCode.NOT_FOUND", "state": 30,
+                    "signature": {"x": [1, [-1, 4]]}}
+    assert server.end() == 0
+
+
+def test_the_public_client_of_http_gets_the_same_answers(serve, library):
+    server = serve("small")
+    env = {**os.environ, "PYTHONPATH": str(grpc_clients.site_packages(grpc_clients.directory()))}
+    done = subprocess.run([library / "bin" / "python", HERE / "http_client_asks.py", str(server.port)], env=env,
+                          capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.splitlines()[-1])
+    rest = f32(server.post("/v1/models/small:predict", {"instances": [[1, 2, 3, 4]]}).json["predictions"])
+    assert told.pop("answers") == [rest] * 8
+    assert told == {"live": True, "ready": True, "model": True, "other": False, "server": "ydl",
+                    "inputs": [{"name": "x", "datatype": "FP32", "shape": [-1, 4]}],
+                    "index": [{"name": "small", "version": "1", "state": "READY", "reason": ""}],
+                    "id": "42", "unknown": ["404", "Request for unknown model: 'other' is not found"],
+                    "wrong": "400"}
     assert server.end() == 0
 
 

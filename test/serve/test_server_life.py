@@ -265,9 +265,6 @@ def test_metrics_are_what_prometheus_reads(serve):
     check_metrics(answer.text)
     assert 'ydl_serve_requests_total{operation="predict",code="200"} 1' in answer.text
     assert 'ydl_serve_requests_total{operation="predict",code="400"} 1' in answer.text
-    if shutil.which("promtool"):
-        subprocess.run(["promtool", "check", "metrics"], input=answer.text, text=True, check=True,
-                       timeout=60)
 
 
 SAMPLE = re.compile(r'([a-z_]+)(\{([a-z_]+="(\\.|[^"\\\n])*")(,[a-z_]+="(\\.|[^"\\\n])*")*\})? '
@@ -275,7 +272,7 @@ SAMPLE = re.compile(r'([a-z_]+)(\{([a-z_]+="(\\.|[^"\\\n])*")(,[a-z_]+="(\\.|[^"
 
 
 def check_metrics(text: str) -> None:
-    """What `promtool check metrics` asks for: each name has its help and type first, once; counters
+    """What `promtool check metrics` asks for (test/serving/test_prometheus.py has the real one): each name has its help and type first, once; counters
     end in _total; histograms have rising classes and the sums that belong to them."""
     assert text.endswith("\n")
     kinds, helps, seen, classes = {}, set(), set(), {}
