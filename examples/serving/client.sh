@@ -33,12 +33,16 @@ answer=$(mktemp)
 trap 'rm -f "$answer"' EXIT
 
 # curl sends a request again by itself when the answer is 408, 429, 502 or 503, after the time that Retry-After
-# names or a growing one. Where nobody listens any more (code 7), the deployment may have moved.
-for _ in 1 2 3 4 5; do
-    code=0
-    request | curl --silent --show-error --fail-with-body --max-time 60 --retry 8 \
-        --output "$answer" --config <(key) -H 'Content-Type: application/json' --data-binary @- \
-        "$(address)/v1/models/$model:predict" || code=$?
+# names or a growing one. Where nobody listens any more (code 7), the deployment may have moved; while it does,
+# it has no address.
+for _ in {1..60}; do
+    code=7
+    if url=$(address) && [ -n "$url" ]; then
+        code=0
+        request | curl --silent --show-error --fail-with-body --max-time 60 --retry 8 \
+            --output "$answer" --config <(key) -H 'Content-Type: application/json' --data-binary @- \
+            "$url/v1/models/$model:predict" || code=$?
+    fi
     [ $code = 7 ] || break
     sleep 1
 done

@@ -190,6 +190,16 @@ int models_manifest(const struct models *r, const char *name, int64_t version, s
     return x < 0 ? err_wrap(err, x, "%s:%lld", name, (long long)version) : 1;
 }
 
+int models_removed(const struct models *r, const char *name, int64_t version, struct err *err)
+{
+    AUTO_FREE char *path = NULL;
+    AUTO_FS_ENTRY e = { 0 };
+    int x = models_path(r, name, &path, err, LAYOUT_VERSIONS "/%lld/" LAYOUT_REMOVED,
+                        (long long)version);
+
+    return x < 0 ? x : fs_exists(r->fs, path, &e, err);
+}
+
 static int models_newest(const struct models *r, const char *name, struct manifest *ret,
                          struct err *err)
 {

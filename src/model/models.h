@@ -64,6 +64,8 @@ int models_read_file(const struct models *r, const char *path, struct buf *ret, 
 /* A version's manifest. Returns 1, or 0 when that version is not published. */
 int models_manifest(const struct models *r, const char *name, int64_t version, struct manifest *ret,
                     struct err *err);
+/* 1 when that version was removed, which leaves its number taken; else 0. */
+int models_removed(const struct models *r, const char *name, int64_t version, struct err *err);
 /* The version that is the output of a job, published when it had succeeded (struct model_publish):
  * 1, or 0 when there is none. Only versions made after `since_ms` are looked at, with a day for
  * clocks that differ. */

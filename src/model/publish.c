@@ -158,15 +158,9 @@ static int publish_rename(const struct publishing *p, struct err *err)
 
 static int publish_taken(const struct publishing *p, struct err *err)
 {
-    AUTO_FREE char *removed = NULL;
-    AUTO_FS_ENTRY e = { 0 };
     long long v = (long long)p->version;
-    int r =
-        models_path(p->r, p->what->name, &removed, err, LAYOUT_VERSIONS "/%lld/" LAYOUT_REMOVED, v);
 
-    if (r < 0)
-        return r;
-    if (fs_exists(p->r->fs, removed, &e, NULL) > 0)
+    if (models_removed(p->r, p->what->name, p->version, NULL) > 0)
         err_set(err, -EEXIST, "%s:%lld was removed, and its number is not used again",
                 p->what->name, v);
     else

@@ -96,17 +96,19 @@ static bool in_made(const struct find_library *l, const struct strs *made, char 
 
 /* ---- the system ---- */
 
-/* FILE, or FILE.0: the newest. */
+/* FILE, or FILE.0: the newest that is there. A package that was removed may leave links behind. */
 static char *in_directory(const struct find_library *l, const char *dir)
 {
     AUTO_DIR DIR *d = opendir(dir);
     AUTO_FREE char *best = NULL;
     size_t n = strlen(l->file);
     struct dirent *e;
+    struct stat st;
 
     while (d && (e = readdir(d)))
         if (str_starts(e->d_name, l->file) && (!e->d_name[n] || e->d_name[n] == '.') &&
-            (!best || strverscmp(e->d_name, best) > 0)) {
+            (!best || strverscmp(e->d_name, best) > 0) &&
+            fstatat(dirfd(d), e->d_name, &st, 0) == 0 && S_ISREG(st.st_mode)) {
             free(best);
             best = strdup(e->d_name);
         }

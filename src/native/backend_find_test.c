@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define FILE_NAME "libxgboost.so"
 #define PACKAGE "lib/python3.11/site-packages/xgboost/lib/" FILE_NAME
@@ -126,6 +127,23 @@ static void then_pythons_then_what_was_made_then_the_system(void **state)
     assert_found(state, &p, "root/usr/lib/" FILE_NAME ".0");
 }
 
+static void what_is_no_file_is_passed_over(void **state)
+{
+    AUTO_FREE char *root = in(state, "conf");
+    AUTO_FREE char *said = in(state, "conf/opt/x");
+    AUTO_FREE char *broken = in(state, "conf/opt/x/" FILE_NAME ".0.3");
+    AUTO_FREE char *directory = in(state, "conf/opt/x/" FILE_NAME ".d");
+    AUTO_FREE char *bin = in(state, "bare/bin");
+    const struct backend_places p = { .system = root };
+
+    assert_int_equal(setenv("PATH", bin, 1), 0);
+    assert_int_equal(setenv("LD_LIBRARY_PATH", said, 1), 0);
+    assert_int_equal(symlink("removed.so", broken), 0);
+    assert_int_equal(mkdir(directory, 0700), 0);
+    assert_found(state, &p, "conf/opt/x/" FILE_NAME ".0.2");
+    assert_int_equal(unsetenv("LD_LIBRARY_PATH"), 0);
+}
+
 static void the_loaders_directories_are_read(void **state)
 {
     AUTO_FREE char *root = in(state, "conf");
@@ -158,6 +176,7 @@ int main(void)
                                         make_tree, remove_tree),
         cmocka_unit_test_setup_teardown(then_pythons_then_what_was_made_then_the_system, make_tree,
                                         remove_tree),
+        cmocka_unit_test_setup_teardown(what_is_no_file_is_passed_over, make_tree, remove_tree),
         cmocka_unit_test_setup_teardown(the_loaders_directories_are_read, make_tree, remove_tree),
     };
 

@@ -141,6 +141,11 @@ def test_a_base_directory_goes_in_and_comes_out(filled, tmp_path):
         subprocess.run(["diff", "-r", base / number, out / number], check=True)
     assert sorted(p.name for p in out.iterdir()) == ["1", "12", "1700000000", "3"]
     assert not any(v["written"] for v in filled.json("export", "served", out)["versions"])
+    filled.ok("rm", "served:1")
+    rows = filled.json("import", base, "served")["versions"]
+    assert [v["version"] for v in rows if v["removed"]] == [1] and all(v["unchanged"] for v in rows)
+    assert "served:1 was removed, and is left out\n" in filled.ok("import", base, "served")
+    assert filled.versions("served") == [3, 12, 1700000000]
     handler(base / "3", "changed")
     filled.fails(73, "import", base, "served", says="served:3 exists already")
     filled.fails(1, "import", tmp_path / "home", "x", says="o such file")

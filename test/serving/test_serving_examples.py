@@ -148,13 +148,15 @@ def test_a_request_that_came_too_slowly_is_sent_again(shop, url, client):
 @every_client
 @pytest.mark.usefixtures("url")
 def test_a_deployment_that_moved_is_found_again(shop, client, tmp_path):
-    """The first address that `ydl` tells is one where nobody listens."""
+    """The first address that `ydl` tells is one where nobody listens; then there is none for a while."""
     wanted = wanted_of(shop, "shop")
     stale = tmp_path / "bin" / "ydl"
     stale.parent.mkdir()
     stale.write_text(f"""#!/bin/sh
 if mkdir {tmp_path}/told 2>/dev/null; then
     echo http://127.0.0.1:1
+elif mkdir {tmp_path}/moving 2>/dev/null; then
+    exit 75
 else
     exec {shop.bin}/ydl "$@"
 fi
@@ -162,4 +164,4 @@ fi
     stale.chmod(0o755)
     done = shop.command(*CLIENTS[client]("shop", "rows.csv"),
                         env={"PATH": f"{stale.parent}:{shop.env['PATH']}"})
-    assert (tmp_path / "told").exists() and near(answers(client, done), wanted)
+    assert (tmp_path / "moving").exists() and near(answers(client, done), wanted)

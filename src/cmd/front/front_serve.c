@@ -57,6 +57,20 @@ static const struct cli_opt serve_options[] = {
 
 /* ---- what is at the path ---- */
 
+/* A directory that is one model whatever else it holds: a handler or a command. */
+static bool is_one_model(const char *path)
+{
+    static const char *const names[] = { "model.py", "command.json" };
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        AUTO_FREE char *file = str_printf("%s/%s", path, names[i]);
+
+        if (file && front_exists(file))
+            return true;
+    }
+    return false;
+}
+
 /* TensorFlow Serving's directory of versions: 1/, 2/ … */
 static bool has_versions(const char *path)
 {
@@ -178,7 +192,7 @@ static int serve_push(const struct front_ask *a, const struct serving *s, struct
                       struct err *err)
 {
     static const char *const same[] = { "--registry", "--conf", "--json", "--quiet", "--verbose" };
-    bool versions = has_versions(s->path);
+    bool versions = !is_one_model(s->path) && has_versions(s->path);
     AUTO_FREE char *model =
         versions || !s->version ? strdup(s->name) : str_printf("%s:%s", s->name, s->version);
     int r = check_path(s->path, err);

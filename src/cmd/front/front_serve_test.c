@@ -17,26 +17,30 @@ static void touch(const char *path)
     fclose(f);
 }
 
-/* digits.onnx, net-symbol.json, saved.v2/saved_model.pb, flowers/1/saved_model.pb */
+/* digits.onnx, net-symbol.json, saved.v2/saved_model.pb, flowers/1/saved_model.pb, handler/model.py
+ * and handler/2026/ */
 static int make_models(void **state)
 {
     char dir[] = "/tmp/ydl-front-serve-XXXXXX";
 
     (void)state;
     if (!mkdtemp(dir) || chdir(dir) < 0 || mkdir("saved.v2", 0700) < 0 ||
-        mkdir("flowers", 0700) < 0 || mkdir("flowers/1", 0700) < 0)
+        mkdir("flowers", 0700) < 0 || mkdir("flowers/1", 0700) < 0 || mkdir("handler", 0700) < 0 ||
+        mkdir("handler/2026", 0700) < 0)
         return -1;
     touch("digits.onnx");
     touch("net-symbol.json");
     touch("saved.v2/saved_model.pb");
     touch("flowers/1/saved_model.pb");
+    touch("handler/model.py");
     return 0;
 }
 
 static int remove_models(void **state)
 {
     static const char *const files[] = { "digits.onnx", "net-symbol.json",
-                                         "saved.v2/saved_model.pb", "flowers/1/saved_model.pb" };
+                                         "saved.v2/saved_model.pb", "flowers/1/saved_model.pb",
+                                         "handler/model.py" };
     char dir[4096];
 
     (void)state;
@@ -44,6 +48,8 @@ static int remove_models(void **state)
         (void)unlink(files[i]);
     (void)rmdir("flowers/1");
     (void)rmdir("flowers");
+    (void)rmdir("handler/2026");
+    (void)rmdir("handler");
     (void)rmdir("saved.v2");
     return getcwd(dir, sizeof(dir)) && chdir("/") == 0 ? rmdir(dir) : -1;
 }
@@ -95,6 +101,8 @@ static void a_path_is_put_into_the_registry_first(void **state)
           "serve deploy --json --quiet --on yarn tulips" },
         { "--model-path flowers --model-version 1",
           "model import -- flowers flowers && serve deploy --on yarn flowers:1" },
+        { "handler", "model push --if-changed -- handler handler && "
+                     "serve deploy --on yarn handler" },
         { "hdfs://a/m.onnx", "model push --if-changed -- hdfs://a/m.onnx m && "
                              "serve deploy --on yarn m" },
         { "digits.onnx", "serve deploy --on yarn digits",

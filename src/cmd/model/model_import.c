@@ -10,6 +10,27 @@ struct importing {
     json_t *rows;
 };
 
+/* `format` NULL: that version was removed. */
+static int import_tell(const struct importing *t, int64_t version, const char *format,
+                       bool unchanged, struct err *err)
+{
+    json_t *v = NULL;
+    int r;
+
+    if (!t->c->x->globals->json) {
+        printf("%s:%lld ", t->name, (long long)version);
+        if (format)
+            printf("%s (%s)\n", unchanged ? "is there already" : "published", format);
+        else
+            printf("was removed, and is left out\n");
+        return 0;
+    }
+    r = json_make(&v, err, "{s:I, s:o, s:b, s:b}", "version", (json_int_t)version, "format",
+                  json_text(format), "unchanged", unchanged, "removed", !format);
+    return r < 0 ? r : json_array_append_new(t->rows, v) < 0 ? err_oom(err) : 0;
+}
+
+/* One that somebody removed stays so: else a directory could not be imported again after that. */
 static int import_one(const struct importing *t, int64_t version, struct err *err)
 {
     const struct model_publish what = {
@@ -20,19 +41,15 @@ static int import_one(const struct importing *t, int64_t version, struct err *er
         .quiet = t->c->x->globals->quiet,
     };
     AUTO_MODEL_PUBLISHED p = { 0 };
-    json_t *v = NULL;
-    int r = base_dir_import(&t->c->r, t->fs, t->base, &what, &p, err);
+    int r = models_removed(&t->c->r, t->name, version, err);
 
+    if (r > 0)
+        return import_tell(t, version, NULL, true, err);
+    if (r == 0)
+        r = base_dir_import(&t->c->r, t->fs, t->base, &what, &p, err);
     if (r < 0)
         return err_wrap(err, r, "import version %lld", (long long)version);
-    if (!t->c->x->globals->json) {
-        printf("%s:%lld %s (%s)\n", t->name, (long long)version,
-               p.unchanged ? "is there already" : "published", p.manifest.format);
-        return 0;
-    }
-    r = json_make(&v, err, "{s:I, s:s, s:b}", "version", (json_int_t)version, "format",
-                  p.manifest.format, "unchanged", p.unchanged);
-    return r < 0 ? r : json_array_append_new(t->rows, v) < 0 ? err_oom(err) : 0;
+    return import_tell(t, version, p.manifest.format, p.unchanged, err);
 }
 
 static int import_all(struct importing *t, struct err *err)
@@ -74,7 +91,7 @@ const struct cli_verb verb_model_import = {
             "already exists\n"
             "is skipped if it has the same files, so that an import can be repeated; with other "
             "files it is\n"
-            "an error.",
+            "an error. Versions that were removed from the registry are skipped, too.",
     .opts = model_where_opts, .args_size = sizeof(struct model_where),
     .operands = "BASE NAME",
     .least = 2, .most = 2,

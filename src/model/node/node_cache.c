@@ -172,6 +172,7 @@ static int fetch(struct getting *g, struct err *err)
                                   .user = g };
     int r = path_remove(g->part, err);
 
+    node_source_begin(&g->source);
     if (r == 0 && !g->m.doc)
         r = node_source_manifest(&g->source, &g->text, &g->m, err);
     if (r == 0)
@@ -253,6 +254,12 @@ static int got(struct getting *g, bool fetched, struct node_cache_got *ret)
     return 0;
 }
 
+/* It would be the same in another directory. */
+static bool is_of_us(int r)
+{
+    return r == -ENOMEM || r == -ECANCELED;
+}
+
 /* 1: it is here and whole; 0: not. */
 static int find_in(struct getting *g, const char *dir, struct err *err)
 {
@@ -277,49 +284,55 @@ static int find_in(struct getting *g, const char *dir, struct err *err)
     return r;
 }
 
-static int fetch_in(struct getting *g, const char *dir, struct err *err)
-{
-    int r = getting_enter(g, dir, err);
-
-    if (r == 0)
-        r = use(g, err);
-    if (r == 0)
-        r = fetch_or_wait(g, err);
-    if (r < 0)
-        getting_leave(g);
-    return r;
-}
-
-/* Is it this directory that does not work? Then another one may. */
-static bool is_of_directory(int r)
+/* Is it the disk that does not work? Then another one may. */
+static bool is_of_disk(int r)
 {
     return r == -ENOSPC || r == -EDQUOT || r == -EROFS || r == -EPERM || r == -ENOTDIR ||
            r == -EIO || r == -EFBIG;
 }
 
+/* 1: fetched by us; 0: it is there. *ret_next: another directory may do. */
+static int fetch_in(struct getting *g, const char *dir, bool *ret_next, struct err *err)
+{
+    int r = getting_enter(g, dir, err);
+
+    if (r == 0)
+        r = use(g, err);
+    *ret_next = r < 0 && !is_of_us(r);
+    if (r == 0) {
+        r = fetch_or_wait(g, err);
+        *ret_next = is_of_disk(r);
+    }
+    if (r < 0)
+        getting_leave(g);
+    return r;
+}
+
 static int get(struct getting *g, struct node_cache_got *ret, struct err *err)
 {
     const struct strs *dirs = g->want->dirs;
+    bool next = true;
     int r = 0;
 
     for (size_t i = 0; i < dirs->n; i++) {
         r = find_in(g, dirs->v[i], err);
-        if (r != 0)
-            return r < 0 ? r : got(g, false, ret);
+        if (is_of_us(r))
+            return r;
+        err_clear(err);
+        if (r == 1)
+            return got(g, false, ret);
     }
     r = err_set(err, -ENOENT, "there is no directory for models");
-    for (size_t i = 0; i < dirs->n; i++) {
+    for (size_t i = 0; i < dirs->n && next; i++) {
         struct err why = ERR_INIT;
 
-        r = fetch_in(g, dirs->v[i], &why);
+        r = fetch_in(g, dirs->v[i], &next, &why);
         if (r >= 0) {
             err_clear(err);
             return got(g, r == 1, ret);
         }
         if (err)
             *err = why;
-        if (!is_of_directory(r))
-            return r;
     }
     return r;
 }

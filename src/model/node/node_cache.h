@@ -71,6 +71,7 @@ struct node_cache_prune {
     bool dry;
 };
 /* Removes versions that nobody uses, those that were used longest ago first, and what killed
- * processes left. `ret` gets what was removed, or with `dry` would be. */
+ * processes left. `ret` gets what was removed, or with `dry` would be. One that cannot be removed
+ * keeps no other; the first failure is returned. */
 int node_cache_prune(const char *dir, const struct node_cache_prune *how,
                      struct node_cache_entries *ret, struct err *err);

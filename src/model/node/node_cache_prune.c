@@ -93,16 +93,18 @@ static int describe(const struct looking *x, const char *hash, struct node_cache
 {
     AUTO_MANIFEST m = { 0 };
     struct stat st;
-    int locked = lock_both(x, NULL);
+    int locked = x->lock >= 0 ? lock_both(x, NULL) : -EBADF;
 
     if (locked == 1)
         unlock_both(x);
+    if (locked == 0) /* since whenever: it is used now */
+        node_lock_used(x->lock);
     ret->in_use = locked != 1;
     if (node_entry_manifest(x->entry, hash, &m, NULL) == 1) {
         ret->version = m.version;
         ret->size = m.bytes;
     }
-    if (fstat(x->lock, &st) == 0)
+    if (x->lock >= 0 && fstat(x->lock, &st) == 0)
         ret->used_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
     ret->path = strdup(x->entry);
     ret->hash = strdup(hash);
@@ -122,9 +124,9 @@ static int list_one(const char *models, const char *hash, struct node_cache_entr
         return err_oom(err);
     if (access(entry, F_OK) < 0)
         return 0;
-    r = looking_begin(&x, models, hash, err);
-    if (r == 0)
-        r = describe(&x, hash, &one, err);
+    r = looking_begin(&x, models, hash, NULL);
+    /* What cannot be locked is not to be removed, either. */
+    r = r == -ENOMEM ? err_oom(err) : describe(&x, hash, &one, err);
     if (r == 0 && ARRAY_ADD(ret->v, ret->n, one) < 0)
         r = err_oom(err);
     if (r < 0)
@@ -166,17 +168,23 @@ int node_cache_list(const char *dir, struct node_cache_entries *ret, struct err 
 
 /* ---- pruning ---- */
 
-/* 1: removed; 0: somebody uses it by now. */
+/* 1: removed; 0: somebody uses it by now. It loses its name first: what has one is whole, also
+ * when we are killed here. */
 static int remove_one(const char *models, const char *hash, struct err *err)
 {
     AUTO_LOOKING x = { .lock = -1 };
-    int r = looking_begin(&x, models, hash, err);
+    AUTO_FREE char *old = str_printf("%s/%s" NODE_DIR_OLD, models, hash);
+    int r = old ? looking_begin(&x, models, hash, err) : err_oom(err);
 
     if (r == 0)
         r = lock_both(&x, err);
     if (r != 1 || !node_lock_is_there(x.lock, x.lock_path))
         return r < 0 ? r : 0;
-    r = path_remove(x.entry, err);
+    r = path_remove(old, err);
+    if (r == 0 && rename(x.entry, old) < 0 && errno != ENOENT)
+        r = err_sys(err, "move '%s' away", x.entry);
+    if (r == 0)
+        r = path_remove(old, err);
     if (r == 0 && unlink(x.lock_path) < 0 && errno != ENOENT)
         r = err_sys(err, "remove '%s'", x.lock_path);
     return r < 0 ? r : 1;
@@ -203,34 +211,58 @@ static int sweep_one(const char *models, const char *hash, struct err *err)
     return r;
 }
 
-static int sweep(const char *models, struct err *err)
+/* The first failure is told, and the others are pruned all the same. */
+struct failing {
+    int first;
+    struct err *err;
+};
+
+static void failing_note(struct failing *f, int r, const struct err *why)
+{
+    if (r >= 0 || f->first < 0)
+        return;
+    f->first = r;
+    if (f->err)
+        *f->err = *why;
+}
+
+static void sweep(const char *models, struct failing *f)
 {
     AUTO_STRS hashes = { 0 };
-    int r = list_hashes(models, &hashes, err);
+    struct err why = ERR_INIT;
 
-    for (size_t i = 0; r == 0 && i < hashes.n; i++)
-        if (i == 0 || !str_eq(hashes.v[i], hashes.v[i - 1]))
-            r = sweep_one(models, hashes.v[i], err);
-    return r;
+    failing_note(f, list_hashes(models, &hashes, &why), &why);
+    for (size_t i = 0; i < hashes.n; i++) {
+        if (i > 0 && str_eq(hashes.v[i], hashes.v[i - 1]))
+            continue;
+        err_clear(&why);
+        failing_note(f, sweep_one(models, hashes.v[i], &why), &why);
+    }
 }
 
 static int prune_in(const char *models, const struct node_cache_prune *how,
                     struct node_cache_entries *ret, struct err *err)
 {
     AUTO_NODE_CACHE_ENTRIES all = { 0 };
+    struct failing f = { .err = err };
     uint64_t total = 0;
-    int r = how->dry ? 0 : sweep(models, err);
+    int r;
 
-    if (r == 0)
-        r = list_in(models, &all, err);
+    if (!how->dry)
+        sweep(models, &f);
+    r = list_in(models, &all, err);
+    if (r < 0)
+        return r;
     for (size_t i = 0; i < all.n; i++)
         total += all.v[i].size;
-    for (size_t i = all.n; r >= 0 && i > 0 && (total > how->keep || how->keep == 0); i--) {
+    for (size_t i = all.n; i > 0 && (total > how->keep || how->keep == 0); i--) {
         struct node_cache_entry *e = &all.v[i - 1];
+        struct err why = ERR_INIT;
 
         if (e->in_use || e->used_ms >= how->before)
             continue;
-        r = how->dry ? 1 : remove_one(models, e->hash, err);
+        r = how->dry ? 1 : remove_one(models, e->hash, &why);
+        failing_note(&f, r, &why);
         if (r != 1)
             continue;
         total -= e->size;
@@ -238,7 +270,7 @@ static int prune_in(const char *models, const struct node_cache_prune *how,
             return err_oom(err);
         *e = (struct node_cache_entry){ 0 };
     }
-    return r < 0 ? r : 0;
+    return f.first;
 }
 
 int node_cache_prune(const char *dir, const struct node_cache_prune *how,

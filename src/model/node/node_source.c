@@ -29,6 +29,12 @@ void node_source_done(struct node_source *s)
     source_close(s);
 }
 
+void node_source_begin(struct node_source *s)
+{
+    if (s->failures == 0)
+        s->moved = loop_now(s->loop);
+}
+
 int node_source_open(struct node_source *s, struct err *err)
 {
     int r;
@@ -84,6 +90,7 @@ static int source_read(struct node_source *s, struct buf *text, struct manifest 
     AUTO_FREE char *path = NULL;
     int r = node_source_open(s, err);
 
+    buf_reset(text);
     if (r == 0)
         r = models_path(&s->models, w->model, &path, err, LAYOUT_VERSIONS "/%lld/" LAYOUT_MANIFEST,
                         (long long)w->version);
@@ -98,10 +105,8 @@ int node_source_manifest(struct node_source *s, struct buf *text, struct manifes
     const struct node_cache_want *w = s->want;
     int r = source_read(s, text, m, err);
 
-    while (r < 0 && (r = node_source_retry(s, r, err)) == 0) {
-        buf_reset(text);
+    while (r < 0 && (r = node_source_retry(s, r, err)) == 0)
         r = source_read(s, text, m, err);
-    }
     if (r == 0)
         node_source_moved(s);
     if (r == 0 && (!str_eq(m->name, w->model) || m->version != w->version ||

@@ -20,6 +20,10 @@ void node_source_init(struct node_source *s, struct loop *l, const struct node_c
 /* Readers must be closed before. */
 void node_source_done(struct node_source *s);
 
+/* From now on something is to come: the time before, which was spent on something else, does not
+ * count, unless an attempt has failed already. */
+void node_source_begin(struct node_source *s);
+
 /* Signs in, unless that was done. */
 int node_source_open(struct node_source *s, struct err *err);
 /* Something came: the time begins anew. */
