@@ -1,6 +1,5 @@
 """Model servers as replicas: the ones that answer gRPC too."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,16 +9,14 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / name) for name in ("serve", "grpc", "frameworks")]
 
 import environment  # noqa: E402
+import made  # noqa: E402
 from serve_support import Server  # noqa: E402
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def models(tmp_path_factory) -> Path:
     """A directory with what test/serve/serve_models.py makes."""
-    found = tmp_path_factory.mktemp("models")
-    subprocess.run([environment.directory() / "bin" / "python", HERE.parent / "serve" / "serve_models.py", found],
-                   check=True, timeout=300)
-    return found
+    return made.copy(tmp_path_factory.mktemp("models"), HERE.parent / "serve" / "serve_models.py")
 
 
 @pytest.fixture(scope="module")

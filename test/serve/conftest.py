@@ -1,6 +1,5 @@
 """A model server with the real ONNX Runtime, and models to serve."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,22 +9,20 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "frameworks")]
 
 import environment  # noqa: E402
+import made  # noqa: E402
 from serve_support import Server  # noqa: E402
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def library() -> Path:
     """The environment that has ONNX Runtime."""
     return environment.directory()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def models(tmp_path_factory) -> Path:
     """A directory with what serve_models.py makes."""
-    found = tmp_path_factory.mktemp("models")
-    subprocess.run([environment.directory() / "bin" / "python",
-                    HERE / "serve_models.py", found], check=True, timeout=300)
-    return found
+    return made.copy(tmp_path_factory.mktemp("models"), HERE / "serve_models.py")
 
 
 @pytest.fixture

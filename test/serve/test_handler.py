@@ -58,6 +58,15 @@ def gone(pid):
         return True
 
 
+@pytest.fixture(scope="module")
+def echo(shared, tmp_path_factory):
+    """echo(NUMPY): a server of ECHO with or without numpy, for all tests that leave it as it was."""
+    where = tmp_path_factory.mktemp("echo") / "m"
+    where.mkdir()
+    (where / "model.py").write_text(textwrap.dedent(ECHO))
+    return lambda numpy: shared(where, "--python", environment.directory() if numpy else "/usr/bin/python3")
+
+
 # ---- what predict() gets and gives ----
 
 def test_predict_gets_arrays_and_gives_arrays(handle):
@@ -91,8 +100,8 @@ ECHO = """
 
 
 @pytest.mark.parametrize("numpy", [True, False])
-def test_every_type_comes_back_bit_for_bit(handle, numpy):
-    server = handle(ECHO, python=None if numpy else "/usr/bin/python3")
+def test_every_type_comes_back_bit_for_bit(echo, numpy):
+    server = echo(numpy)
     parts = [struct.pack(f"<2{letter}", *values) for _, values, letter in TYPES]
     kinds = TYPES
     if not numpy:  # lists have no such types: whole numbers come back as INT64, others as FP64
@@ -127,8 +136,8 @@ def test_texts_and_bytes_go_both_ways(handle, numpy):
 
 @pytest.mark.parametrize("numpy", [True, False])
 @pytest.mark.parametrize("shape", [[], [0], [2, 0], [0, 2], [2, 3, 1]])
-def test_shapes_come_back(handle, numpy, shape):
-    server = handle(ECHO, python=None if numpy else "/usr/bin/python3")
+def test_shapes_come_back(echo, numpy, shape):
+    server = echo(numpy)
     n = 1
     for size in shape:
         n *= size
@@ -215,7 +224,41 @@ def test_predict_may_be_a_coroutine(handle):
 
 # ---- what goes wrong ----
 
+def fails_at_one(body):
+    """A handler that does `body` with a 1, and gives back all else."""
+    return textwrap.dedent("""
+        import os
+        def load(dir):
+            pass
+        def predict(inputs):
+            if inputs["x"] == 1:
+                BODY
+            return inputs["x"]
+    """).replace("BODY", body)
+
+
+# A worker that has ended is started again, later each time, so each of these has a server of its own.
 @pytest.mark.parametrize("body, status, says", [
+    ("import sys; print('last', file=sys.stderr); os._exit(3)", 500,
+     "ended with exit status 3 while it ran this request: last"),
+    ("os.kill(os.getpid(), 9)", 500, "was killed by signal 9 while it ran this request"),
+    pytest.param("import sys; sys.exit('I give up')", 500,
+                 "ended with exit status 1 while it ran this request: I give up", marks=pytest.mark.full),
+    pytest.param("os.close(3)", 500, "the handler's worker", marks=pytest.mark.full),
+])
+def test_a_worker_that_ends_is_told_and_the_next_request_answered(handle, body, status, says):
+    failed_and_answered(handle(fails_at_one(body), "--workers", "1"), 1, status, says)
+
+
+def failed_and_answered(server, x, status, says):
+    answer = server.post(PREDICT, {"inputs": {"x": x}})
+    assert answer.status == status
+    assert says in answer.json["error"]
+    assert "Traceback" not in answer.json["error"] and ".py" not in answer.json["error"]
+    assert server.post(PREDICT, {"inputs": {"x": 0}}).json == {"outputs": 0}
+
+
+FAILURES = [
     ("raise ValueError('x must be positive')", 400, "ValueError: x must be positive"),
     ("inputs['z']", 400, "input 'z' is missing: the request has 'x'"),
     ("1 / 0", 500, "the handler failed: ZeroDivisionError: division by zero"),
@@ -224,30 +267,25 @@ def test_predict_may_be_a_coroutine(handle):
     ("return {'y': [[1], [1, 2]]}", 500, "predict() gave the output 'y'"),
     ("return {3: 1}", 500, "predict() gave the output 3: its name is not a text"),
     ("return 1j", 500, "complex128, which a tensor cannot have"),
-    ("import sys; print('last', file=sys.stderr); os._exit(3)", 500,
-     "ended with exit status 3 while it ran this request: last"),
-    ("os.kill(os.getpid(), 9)", 500, "was killed by signal 9 while it ran this request"),
-    ("import sys; sys.exit('I give up')", 500, "ended with exit status 1 while it ran this request: "
-                                               "I give up"),
-    ("os.close(3)", 500, "the handler's worker"),
-])
-def test_a_failure_is_told_and_the_next_request_answered(handle, body, status, says):
-    server = handle(f"""
-        import os
-        def load(dir):
-            pass
-        def predict(inputs):
-            if inputs["x"] == 1:
-                {body}
-            return inputs["x"]
-    """, "--workers", "1")
-    answer = server.post(PREDICT, {"inputs": {"x": 1}})
-    assert answer.status == status
-    assert says in answer.json["error"]
-    assert "Traceback" not in answer.json["error"] and ".py" not in answer.json["error"]
-    assert server.post(PREDICT, {"inputs": {"x": 2}}).json == {"outputs": 2}
+]
+
+
+@pytest.fixture(scope="module")
+def failing(shared, tmp_path_factory):
+    """A server whose handler fails in the way that has the number of its input, and answers 0."""
+    where = tmp_path_factory.mktemp("failing") / "m"
+    where.mkdir()
+    ways = "".join(f"    if inputs['x'] == {i}:\n        {body}\n" for i, (body, *_) in enumerate(FAILURES, 1))
+    (where / "model.py").write_text("def load(dir):\n    pass\ndef predict(inputs):\n" + ways +
+                                    "    return inputs['x']\n")
+    return shared(where, "--python", environment.directory(), "--workers", "1")
+
+
+@pytest.mark.parametrize("body, status, says", FAILURES)
+def test_a_failure_is_told_and_the_next_request_answered(failing, body, status, says):
+    failed_and_answered(failing, FAILURES.index((body, status, says)) + 1, status, says)
     if "1 / 0" in body:
-        wait_for(lambda: any("Traceback" in line for line in server.errors))
+        wait_for(lambda: any("Traceback" in line for line in failing.errors))
 
 
 def test_a_handler_that_hangs_is_replaced(handle):
@@ -351,7 +389,8 @@ def test_a_hundred_clients_get_their_own_answers(handle):
         assert all(all(found) for found in pool.map(ask, range(100)))
 
 
-def test_memory_does_not_grow(handle):
+@pytest.mark.parametrize("requests", [3000, pytest.param(20000, marks=pytest.mark.full)])
+def test_memory_does_not_grow(handle, requests):
     server = handle(ECHO, "--workers", "1")
     connection = server.connect()
     body = json.dumps({"inputs": {"x": list(range(100)), "s": ["text"] * 10}})
@@ -363,8 +402,8 @@ def test_memory_does_not_grow(handle):
         worker, = children(server)
         text = Path(f"/proc/{worker}/status").read_text()
         return server.memory(), int(text.split("VmRSS:")[1].split()[0]) << 10
-    before = ask(2000)
-    after = ask(20000)
+    before = ask(requests // 3)
+    after = ask(requests)
     assert after[0] < before[0] + (2 << 20) and after[1] < before[1] + (2 << 20)
 
 
@@ -400,7 +439,8 @@ def ask_a_worker(server, body):
     return answers[-1]
 
 
-def test_a_worker_that_lies_is_replaced(handle):
+@pytest.mark.parametrize("kinds", [(1, 4), pytest.param((2, 3, 5), marks=pytest.mark.full)])
+def test_a_worker_that_lies_is_replaced(handle, kinds):
     server = handle("""
         import os, struct, time
         def load(dir):
@@ -427,7 +467,7 @@ def test_a_worker_that_lies_is_replaced(handle):
                 os.ftruncate(5, 0)  # it is sealed
             return inputs["x"]
     """.replace("SEQUENCE", "1"), "--workers", "1")  # each process is asked once
-    for kind in range(1, 6):
+    for kind in kinds:
         answer = ask_a_worker(server, {"inputs": {"x": kind}})
         assert answer.status == 500 and "worker" in answer.json["error"], answer.text
     assert ask_a_worker(server, {"inputs": {"x": 6}}).status == 500

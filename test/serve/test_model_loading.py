@@ -4,11 +4,14 @@ import json
 import shutil
 import signal
 import subprocess
+from pathlib import Path
 
+import made
 import pytest
 
 from serve_support import BIN, infer, refused
 
+HERE = Path(__file__).resolve().parent
 # As much of XGBoost's interface as is asked for, and what it does wrong.
 LIBRARY = """
 #include <stdint.h>
@@ -63,16 +66,10 @@ def pushed(trees_model, tmp_path):
     return version
 
 
-@pytest.fixture(scope="session")
-def trees_model(tmp_path_factory, library):
-    """A model of XGBoost as UBJSON, which brings the library down when a byte of it is wrong."""
-    path = tmp_path_factory.mktemp("ubj") / "three.ubj"
-    subprocess.run([library / "bin" / "python", "-c", """
-import sys, numpy, xgboost
-x = numpy.random.default_rng(1).standard_normal((200, 4))
-xgboost.train({"max_depth": 4}, xgboost.DMatrix(x, label=x.sum(axis=1)), 20).save_model(sys.argv[1])
-""", path], check=True, timeout=120)
-    return path
+@pytest.fixture(scope="module")
+def trees_model(tmp_path_factory):
+    """What ubj_model.py makes."""
+    return made.copy(tmp_path_factory.mktemp("ubj"), HERE / "ubj_model.py") / "three.ubj"
 
 
 # ---- damaged files ----

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import environment
+import made
 from serve_support import BIN, infer, refused
 
 HERE = Path(__file__).resolve().parent
@@ -22,13 +22,10 @@ FILES = ["reg.json", "two.bst", "three.ubj", "json.bst", "lreg.txt", "ltwo.txt",
 EACH = ["reg.json", "three.ubj", "lreg.txt", "lthree.txt"]  # library, and shape of the output
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def trees(tmp_path_factory) -> Path:
     """A directory with what tree_models.py makes."""
-    found = tmp_path_factory.mktemp("trees")
-    subprocess.run([environment.directory() / "bin" / "python", HERE / "tree_models.py", found],
-                   check=True, timeout=300)
-    return found
+    return made.copy(tmp_path_factory.mktemp("trees"), HERE / "tree_models.py")
 
 
 def kind(file):

@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import sys
 import uuid
 from pathlib import Path
@@ -13,16 +12,15 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / name) for name in ("local", "frameworks")]
 
 import environment  # noqa: E402
+import made  # noqa: E402
 from local_support import Local  # noqa: E402
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def models(tmp_path_factory) -> Path:
     """A directory with what test/serve/serve_models.py and rollout_models.py make."""
-    found = tmp_path_factory.mktemp("models")
-    for script in (HERE.parent / "serve" / "serve_models.py", HERE / "rollout_models.py"):
-        subprocess.run([environment.directory() / "bin" / "python", script, found], check=True, timeout=300)
-    return found
+    return made.copy(tmp_path_factory.mktemp("models"), HERE.parent / "serve" / "serve_models.py",
+                     HERE / "rollout_models.py")
 
 
 class Serving(Local):

@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import subprocess
 import sys
 import uuid
 from pathlib import Path
@@ -13,6 +12,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / name) for name in ("frameworks", "serving")]
 
 import environment  # noqa: E402
+import made  # noqa: E402
 
 
 def _yarn_jobs():
@@ -106,11 +106,8 @@ class OnYarn(_YARN.Jobs):
 @pytest.fixture(scope="module")
 def models(tmp_path_factory) -> Path:
     """A directory with what test/serve/serve_models.py and test/serving/rollout_models.py make."""
-    found = tmp_path_factory.mktemp("models")
-    for script in ("serve/serve_models.py", "serving/rollout_models.py"):
-        subprocess.run([environment.directory() / "bin" / "python", HERE.parent / script, found], check=True,
-                       timeout=300)
-    return found
+    return made.copy(tmp_path_factory.mktemp("models"), HERE.parent / "serve" / "serve_models.py",
+                     HERE.parent / "serving" / "rollout_models.py")
 
 
 @pytest.fixture(scope="module")
