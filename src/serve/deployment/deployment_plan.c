@@ -242,6 +242,20 @@ void deployment_attempts(const json_t *version, const struct strs *keys,
 
 /* ---- the gateway's spec ---- */
 
+/* A port that one replica has lost may be another's before it says where it is now. */
+static bool is_listed_at(const json_t *list, const char *address)
+{
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach(list, i, one)
+    {
+        if (str_eq(json_string_value(json_object_get(one, "address")), address))
+            return true;
+    }
+    return false;
+}
+
 static json_t *replicas_of(const json_t *model, const json_t *version, const struct strs *keys)
 {
     const char *group = json_string_value(json_object_get(version, "group"));
@@ -253,7 +267,8 @@ static json_t *replicas_of(const json_t *model, const json_t *version, const str
 
         if (!place_parse(keys->v[i], &p) ||
             !place_of(&p, group, json_int_or(version, "serial", 0)) || p.index >= most ||
-            is_older(&p, keys) || deployment_move_leaves(model, version, p.index, p.attempt))
+            is_older(&p, keys) || deployment_move_leaves(model, version, p.index, p.attempt) ||
+            is_listed_at(list, p.address))
             continue;
         if (json_array_append_new(list,
                                   json_pack("{s:o, s:s}", "name",

@@ -84,6 +84,15 @@ static void replicas_are_where_they_say(void **state)
                     "serve/at/a serve/at/a/1/x/0/h:1 serve/at/a/1/0/0/ serve/at//1/0/0/h:1 other "
                     "serve/at/a/1/0/h:1",
                     3, "");
+    /* Two cannot be at one place: that of one which was lost is another's by now. */
+    assert_replicas(PLAN("3", ""),
+                    "serve/at/a/1/0/0/127.0.0.1:1000 serve/at/a/1/1/4/127.0.0.1:1000 "
+                    "serve/at/a/1/2/0/127.0.0.1:1002",
+                    3, "a-0=127.0.0.1:1000 a-2=127.0.0.1:1002 ");
+    assert_replicas(PLAN("3", ""),
+                    "serve/at/a/1/0/0/127.0.0.1:1000 serve/at/a/1/0/1/127.0.0.1:1001 "
+                    "serve/at/a/1/1/4/127.0.0.1:1000",
+                    3, "a-0=127.0.0.1:1001 a-1=127.0.0.1:1000 ");
 }
 
 static void a_version_that_leaves_has_no_replicas_any_more(void **state)
