@@ -169,3 +169,18 @@ def test_a_file_says_it_and_changes_it(serving):
                        ("1-2,cool-down=1ms", "does not say"), ("1-2,goal=3", "does not say"), ("", "does not say")):
         said = serving.run("serve", "scale", "shop", f"--autoscale={rule}")
         assert said.returncode == 2 and says in said.stderr.decode(), said.stderr
+
+
+def test_replicas_are_stopped_when_they_have_answered(serving, held):
+    """However long that takes: nobody cuts their requests off."""
+    held.deploy("--replicas", 2)
+    serving.wait_for(lambda: serving.ready(1, "held", "held") == 2, "both replicas")
+    held.send(2)
+    serving.wait_for(lambda: held.in_flight() == 2, "a request in each")
+    serving.run("serve", "scale", "held", 1, check=0)
+    serving.wait_for(lambda: "leaving" in serving.replicas("held").values(), "the end of one")
+    assert {g["group"]: g["count"] for g in serving.status("held")["groups"]}["a"] == 2
+    held.open()
+    assert held.answers == [200] * 2
+    serving.wait_for(lambda: serving.replicas("held") == {"a-0": "ready"}, "one replica")
+    serving.wait_for(lambda: {g["group"]: g["count"] for g in serving.status("held")["groups"]}["a"] == 1, "its end")

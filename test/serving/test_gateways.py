@@ -93,6 +93,22 @@ def test_the_death_of_one_is_not_noticed_at_the_other_and_it_comes_back(serving,
     assert ask(urls[0])[1] == ask(urls[1])[1] != one
 
 
+def test_replicas_that_were_to_go_and_stay_are_asked_again(serving, two):
+    """The number changes back before the other gateway knows of it, and the job was told of neither."""
+    urls, one = two
+    other = gateways(serving)[1]
+    os.kill(other, signal.SIGSTOP)
+    try:
+        serving.run("serve", "scale", "mlp", 1, check=0)
+        serving.wait_for(lambda: serving.ready(1) == 1, "one replica in the first gateway")
+        serving.run("serve", "scale", "mlp", 2, check=0)
+    finally:
+        os.kill(other, signal.SIGCONT)
+    serving.run("serve", "scale", "mlp", 3, check=0)  # the third starts when both gateways know of it
+    serving.wait_for(lambda: serving.replicas() == dict.fromkeys(("a-0", "a-1", "a-2"), "ready"), "all of them")
+    assert [ask(url) for url in urls] == [(200, one)] * 2
+
+
 def ask_or_none(url):
     try:
         return ask(url, timeout=5)

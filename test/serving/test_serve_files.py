@@ -175,6 +175,12 @@ def test_a_deployment_becomes_what_its_file_says_now(serving, models):
     changed = json.loads(serving.run("serve", "update", "-f", path, "--json", check=0).stdout)["changed"]
     assert changed == [{"model": "mlp", "change": "replicas", "to": 2}, {"model": "mlp", "change": "version", "to": 2}]
     assert served() == (2, 2, None)
+    # Where it runs is known, whatever the default is.
+    done = serving.run("serve", "update", "-f", path, "--on", "local", env={"YDL_ON": "yarn"}, check=0)
+    assert done.stdout.decode() == "shop: nothing to change\n"
+    path.write_text(path.read_text() + "platform: yarn\n")
+    done = serving.run("serve", "update", "-f", path, check=1)
+    assert "'shop' runs on local, and on yarn in the file" in done.stderr.decode()
     for model, expected in (("other", "does not have the models of the file"), ("mlp:9", "9")):
         write(model=model, replicas=1, more=", memory: 2g")
         assert expected in serving.run("serve", "update", "-f", path, check=1).stderr.decode()

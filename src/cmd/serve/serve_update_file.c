@@ -8,6 +8,7 @@
 #include "cmd/serve/serve_settings.h"
 #include "cmd/serve/serve_update.h"
 #include "cmd/serve/yarn/serve_copies.h"
+#include "launch/launch_options.h"
 #include "serve/deployment/deployment_plan.h"
 #include "terminal/format.h"
 
@@ -125,6 +126,20 @@ static int names_registry(const struct file_update *u, const char *registry, str
     return e < 0 ? e : !u->want.registry || str_eq(r.place, registry);
 }
 
+/* It is where it is: --on, $YDL_ON and defaults say nothing about it. */
+static int check_place(struct file_update *u, struct err *err)
+{
+    const char *file = u->want.file.platform;
+    bool yarn = deployment_is_on_yarn(u->plan);
+
+    serve_want_place(&u->want, yarn ? OPTIONS_YARN : OPTIONS_LOCAL);
+    if (!file || str_eq(file, job_places[u->want.on]))
+        return 0;
+    (void)err_set(err, -EINVAL, "the deployment '%s' runs on %s, and on %s in the file", u->name,
+                  job_places[u->want.on], file);
+    return refuse(u, err);
+}
+
 /* What cannot change while it runs. */
 static int check_same(const struct file_update *u, struct err *err)
 {
@@ -233,8 +248,10 @@ static int print_changed(const struct file_update *u, struct err *err)
 
 static int update_all(struct file_update *u, struct err *err)
 {
-    int r = check_same(u, err);
+    int r = check_place(u, err);
 
+    if (r == 0)
+        r = check_same(u, err);
     for (size_t i = 0; i < u->want.n && r == 0; i++)
         r = compare_version(u, i, err);
     if (r != 0)

@@ -199,13 +199,24 @@ static int want_paths(struct serve_want *w)
     return r;
 }
 
-/* --on, then the file, then $YDL_ON, then here. */
-static int want_place(const struct serve_options *o, struct serve_want *w, struct err *err)
+/* What is not said has another meaning on YARN: the node's address. */
+void serve_want_place(struct serve_want *w, int on)
+{
+    w->on = on;
+    if (!w->host && !w->direct && on == OPTIONS_LOCAL)
+        w->host = LOOPBACK;
+}
+
+/* --on, then the file, then $YDL_ON, then here. One that runs is where it is. */
+static int want_on(const struct serve_options *o, struct serve_want *w, struct err *err)
 {
     struct options where = { .on = o->where.on };
     enum options_on on = OPTIONS_LOCAL;
     int r;
 
+    w->on = -1;
+    if (o->runs)
+        return 0;
     if (where.on < 0 && w->file.platform)
         where.on = str_eq(w->file.platform, "yarn") ? OPTIONS_YARN : OPTIONS_LOCAL;
     r = options_where(&where, &on, err);
@@ -244,7 +255,7 @@ static int want_gateway(struct serve_want *w, struct err *err)
                  { "several gateways", w->count > 1 },
                  { "scaling by the load", w->n > 0 && w->models[0].autoscale.max },
                  { "several models behind one address", w->n > 1 },
-                 { "a deployment on YARN", w->on != OPTIONS_LOCAL } };
+                 { "a deployment on YARN", w->on == OPTIONS_YARN } };
 
     if (w->gateway && !str_eq(w->gateway, "haproxy") && !str_eq(w->gateway, "none"))
         return cli_bad(err, "a gateway is 'haproxy' or 'none', not '%s'", w->gateway);
@@ -255,8 +266,7 @@ static int want_gateway(struct serve_want *w, struct err *err)
         if (only[i].wanted)
             return cli_bad(err, "%s: that takes a gateway, and --gateway none starts none",
                            only[i].name);
-    if (!w->host && !w->direct && w->on == OPTIONS_LOCAL)
-        w->host = LOOPBACK; /* on YARN: the node's address */
+    serve_want_place(w, w->on);
     return 0;
 }
 
@@ -269,7 +279,7 @@ static int want_make(const struct cli *c, const struct serve_options *o, char *c
     *ret = (struct serve_want){ 0 };
     r = o->file ? want_read(c, o->file, &ret->file, err) : 0;
     if (r == 0)
-        r = want_place(o, ret, err);
+        r = want_on(o, ret, err);
     if (r == 0)
         r = want_models(o, models, ret, err);
     if (r != 0)
@@ -307,7 +317,7 @@ int serve_want_make(const struct cli *c, struct serve_want *ret, struct err *err
 int serve_want_file(const struct cli *c, const char *path, struct serve_want *ret, struct err *err)
 {
     static char *const no_models[] = { NULL };
-    const struct serve_options o = { .where.on = -1, .file = path };
+    const struct serve_options o = { .where.on = -1, .file = path, .runs = true };
 
     return want_make(c, &o, no_models, ret, err);
 }

@@ -12,6 +12,7 @@ struct serve_options {
     const char *replicas, *autoscale, *cpus, *memory, *gpus, *batch, *batch_delay, *device;
     const char *queue, *label, *priority, *attempts; /* on YARN, as of any job */
     int64_t timeout;                                 /* 0: not said */
+    bool runs; /* it is about a deployment that runs: serve_want_file() */
 };
 
 /* As the options of the job's tasks take them; NULL: default. */
@@ -22,7 +23,7 @@ struct serve_want_model {
 };
 
 struct serve_want {
-    int on;                    /* enum options_on */
+    int on;                    /* enum options_on; -1: not known yet */
     const char *queue, *label; /* on YARN */
     const char *name, *registry, *haproxy, *host, *port, *key_file, *certificate, *private_key;
     const char *gateway;  /* its kind; NULL: the usual one */
@@ -40,8 +41,10 @@ struct serve_want {
  * Mistakes in the file are printed, and the result is an exit code. `ret` needs serve_want_done()
  * in any case. */
 int serve_want_make(const struct cli *c, struct serve_want *ret, struct err *err);
-/* What the file alone says; likewise. */
+/* What the file alone says of a deployment that runs; likewise. */
 int serve_want_file(const struct cli *c, const char *path, struct serve_want *ret, struct err *err);
+/* … and where that is, which the file need not say: `on` is an enum options_on. */
+void serve_want_place(struct serve_want *w, int on);
 void serve_want_done(struct serve_want *w);
 
 #define AUTO_SERVE_WANT AUTO_DONE(serve_want_done) struct serve_want

@@ -57,13 +57,26 @@ json_t *autoscale_json(const struct autoscale *rule)
 
 /* ---- the load ---- */
 
-static int64_t autoscale_in_flight(const json_t *version, unsigned *ret_ready)
+/* "a-3" */
+static void autoscale_add_ready(const json_t *replica, struct autoscale_ready *ret)
+{
+    const char *name = json_string_value(json_object_get(replica, "name"));
+    const char *dash = name ? strrchr(name, '-') : NULL;
+    int64_t index = 0;
+
+    if (!str_eq(json_string_value(json_object_get(replica, "state")), "ready"))
+        return;
+    ret->n++;
+    if (dash && str_to_i64(dash + 1, 0, DEPLOYMENT_REPLICAS - 1, &index) == 0)
+        ret->is[index] = true;
+}
+
+static int64_t autoscale_in_flight(const json_t *version, struct autoscale_ready *ret)
 {
     const json_t *replicas = json_object_get(version, "replicas"), *one;
     int64_t sum = json_int_or(version, "waiting", 0);
     size_t i;
 
-    *ret_ready = 0;
     json_array_foreach(replicas, i, one)
     {
         const json_t *n = json_object_get(one, "in_flight");
@@ -71,22 +84,22 @@ static int64_t autoscale_in_flight(const json_t *version, unsigned *ret_ready)
         if (!json_is_integer(n) || json_integer_value(n) < 0)
             return -1;
         sum += (int64_t)json_integer_value(n);
-        *ret_ready += str_eq(json_string_value(json_object_get(one, "state")), "ready");
+        autoscale_add_ready(one, ret);
     }
     return sum;
 }
 
 /* With no replica that is ready requests are refused, and there is nothing to count. */
-int64_t autoscale_load(const json_t *model, const json_t *report, unsigned *ret_ready)
+int64_t autoscale_load(const json_t *model, const json_t *report, struct autoscale_ready *ret)
 {
     int64_t serve = json_int_or(model, "serve", 0), load;
     const json_t *version = deployment_version(report, serve);
 
-    *ret_ready = 0;
+    *ret = (struct autoscale_ready){ 0 };
     if (!version || json_int_or(report, "serves", 0) != serve)
         return -1;
-    load = autoscale_in_flight(version, ret_ready);
-    return *ret_ready > 0 ? load : -1;
+    load = autoscale_in_flight(version, ret);
+    return ret->n > 0 ? load : -1;
 }
 
 /* ---- what is remembered ---- */
@@ -179,7 +192,7 @@ static unsigned autoscale_up(const struct autoscale *rule, const struct autoscal
 {
     int64_t mean = autoscale_mean(m, seen->now), load = autoscale_latest(m), now = seen->replicas;
     int64_t step = now > STEP ? 2 * now : now + STEP, wanted = autoscale_for(rule, load);
-    bool starting = seen->ready < seen->replicas && seen->now - m->changed < START_MS;
+    bool starting = seen->ready.n < seen->replicas && seen->now - m->changed < START_MS;
 
     if (mean < 0 || starting || mean <= now * rule->target * 110)
         return seen->replicas;
@@ -189,11 +202,21 @@ static unsigned autoscale_up(const struct autoscale *rule, const struct autoscal
     return wanted > seen->replicas ? (unsigned)wanted : seen->replicas;
 }
 
+/* The last ones go: `wanted` of those that stay have to be ready. */
+static unsigned autoscale_keep(const struct autoscale_seen *seen, unsigned wanted)
+{
+    unsigned ready = 0, n = 0;
+
+    while (n < seen->replicas && n < DEPLOYMENT_REPLICAS && ready < wanted)
+        ready += seen->ready.is[n++];
+    return ready < wanted ? seen->replicas : n;
+}
+
 static unsigned autoscale_down(const struct autoscale *rule, const struct autoscale_memory *m,
                                const struct autoscale_seen *seen, char why[AUTOSCALE_WHY])
 {
     int64_t most = autoscale_most(rule, m, seen->now);
-    unsigned wanted = autoscale_within(rule, autoscale_for(rule, most));
+    unsigned wanted = autoscale_keep(seen, autoscale_within(rule, autoscale_for(rule, most)));
 
     if (seen->now - m->since < rule->cool_down || seen->now - m->changed < rule->cool_down ||
         wanted >= seen->replicas)

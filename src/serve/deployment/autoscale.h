@@ -5,7 +5,8 @@
  *             the last two looks, to have `target` for each again; one step at most doubles them,
  *             or adds four if that is more
  *     fewer:  when fewer would have been enough for the highest load of the whole `cool_down`, and
- *             their number has not changed for as long
+ *             their number has not changed for as long. The last ones go, and as many of those that
+ *             stay are ready
  *
  * So what was taken away is not needed again before the load is higher than it was all that time,
  * and what was added stays for `cool_down` at least. What is not known changes nothing, and what
@@ -17,6 +18,7 @@
 #pragma once
 #include "base/err.h"
 #include "base/json.h"
+#include "serve/deployment/deployment_plan.h"
 #include <stdbool.h>
 
 #define AUTOSCALE_TARGET 4
@@ -36,15 +38,22 @@ int autoscale_parse(const json_t *rule, struct autoscale *ret, struct err *err);
 bool autoscale_of(const json_t *model, struct autoscale *ret);
 json_t *autoscale_json(const struct autoscale *rule); /* a new one, or NULL */
 
+/* Which replicas are ready. */
+struct autoscale_ready {
+    unsigned n;
+    bool is[DEPLOYMENT_REPLICAS]; /* by their index */
+};
+
 /* Requests in flight of the version that serves, by the gateway's report of the model; -1: it is
- * not known. `*ret_ready` is how many replicas are ready. */
-int64_t autoscale_load(const json_t *model, const json_t *report, unsigned *ret_ready);
+ * not known. */
+int64_t autoscale_load(const json_t *model, const json_t *report, struct autoscale_ready *ret);
 
 struct autoscale_seen {
     int64_t now; /* ms, a clock that does not jump */
     int64_t load;
     bool partial; /* there may be more: requests that an older process of the gateway still has */
-    unsigned replicas, ready; /* that there should be; that are ready */
+    unsigned replicas; /* that there should be */
+    struct autoscale_ready ready;
 };
 
 #define AUTOSCALE_RECENT 16

@@ -72,13 +72,13 @@ static void what_is_not_known_is_no_load(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         AUTO_JSON *report = NULL;
-        unsigned ready = 99;
+        struct autoscale_ready ready = { .n = 99 };
 
         if (rows[i].report)
             assert_int_equal(
                 json_parse("report", rows[i].report, strlen(rows[i].report), &report, NULL), 0);
         assert_int_equal(autoscale_load(model, report, &ready), rows[i].load);
-        assert_int_equal(ready, rows[i].ready);
+        assert_int_equal(ready.n, rows[i].ready);
     }
 }
 
@@ -88,7 +88,7 @@ struct world {
     struct autoscale rule;
     struct autoscale_memory m;
     int64_t now;
-    unsigned replicas, ready;
+    unsigned replicas, ready, lost; /* of those that are ready the first `lost` are not */
     bool partial;
     int64_t start_ms, starting; /* how long a replica needs; when the last were begun */
     unsigned changes;
@@ -110,7 +110,11 @@ static void look(struct world *w, int64_t load)
     w->now += LOOK;
     if (w->ready > w->replicas || w->now - w->starting >= w->start_ms)
         w->ready = w->replicas;
-    seen = (struct autoscale_seen){ w->now, load, w->partial, w->replicas, w->ready };
+    seen = (struct autoscale_seen){
+        .now = w->now, .load = load, .partial = w->partial, .replicas = w->replicas
+    };
+    for (unsigned i = w->lost; i < w->ready; i++, seen.ready.n++)
+        seen.ready.is[i] = true;
     n = autoscale_look(&w->rule, &w->m, &seen, why);
     if (n == w->replicas)
         return;
@@ -259,6 +263,49 @@ static void a_number_that_somebody_chose_stays_for_the_cool_down(void **state)
     assert_string_equal(w.why, "from 1 to 8 are allowed");
 }
 
+static void as_many_of_those_that_stay_are_ready(void **state)
+{
+    struct world w = world_new(2);
+
+    (void)state;
+    w.lost = 1; /* the last one alone answers */
+    look_for(&w, 300000, 1);
+    assert_int_equal(w.replicas, 2);
+    w.lost = 0;
+    look_for(&w, 70000, 1);
+    assert_int_equal(w.replicas, 1);
+    w = world_new(8);
+    w.lost = 2;
+    look_for(&w, 300000, 12);
+    assert_int_equal(w.replicas, 5); /* of which three are ready */
+    w = world_new(8);
+    w.start_ms = 1000000000; /* there is no room for three of them */
+    w.starting = w.now;
+    w.ready = 5;
+    look_for(&w, 300000, 1);
+    assert_int_equal(w.replicas, 1);
+}
+
+static void a_ready_replica_is_known_by_its_name(void **state)
+{
+    static const char text[] =
+        VERSION("1", "{\"name\":\"a-1\",\"in_flight\":0,\"state\":\"ready\"},"
+                     "{\"name\":\"a-0\",\"in_flight\":0,\"state\":\"not ready\"},"
+                     "{\"name\":\"h:9-1\",\"in_flight\":0,\"state\":\"leaving\"},"
+                     "{\"name\":\"a-256\",\"in_flight\":0,\"state\":\"ready\"},"
+                     "{\"name\":\"a-255\",\"in_flight\":0,\"state\":\"ready\"}");
+    AUTO_JSON *model = json_pack("{s:i}", "serve", 1);
+    AUTO_JSON *report = NULL;
+    struct autoscale_ready ready;
+
+    (void)state;
+    assert_int_equal(json_parse("report", text, strlen(text), &report, NULL), 0);
+    assert_int_equal(autoscale_load(model, report, &ready), 3);
+    assert_int_equal(ready.n, 3);
+    for (unsigned i = 0; i < DEPLOYMENT_REPLICAS; i++)
+        assert_int_equal(ready.is[i], i == 1 || i == 255);
+}
+
 /* ---- hours ---- */
 
 static uint32_t noise(uint32_t *seed)
@@ -330,6 +377,8 @@ int main(void)
         cmocka_unit_test(what_was_not_seen_is_not_little),
         cmocka_unit_test(a_part_of_the_load_can_only_be_too_much),
         cmocka_unit_test(a_number_that_somebody_chose_stays_for_the_cool_down),
+        cmocka_unit_test(as_many_of_those_that_stay_are_ready),
+        cmocka_unit_test(a_ready_replica_is_known_by_its_name),
         cmocka_unit_test(no_load_makes_it_flap),
         cmocka_unit_test(waves_change_it_as_often_as_they_come),
     };

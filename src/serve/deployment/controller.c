@@ -78,17 +78,6 @@ static int run_gateway(void *arg, struct err *err)
 
 /* ---- replicas ---- */
 
-/* A replica that is restarted for a month would fill the store. */
-static int delete_past(struct controller *x, const struct strs *keys, struct err *err)
-{
-    int r = 0;
-
-    for (size_t i = 0; i < keys->n && r == 0; i++)
-        if (deployment_is_past(x->plan, keys->v[i], keys))
-            r = task_store_delete(&x->store, keys->v[i], err);
-    return r;
-}
-
 int controller_write_spec(struct controller *x, struct strs *keys, struct err *err)
 {
     const struct deployment_here here = { .listen = x->o->listen,
@@ -98,8 +87,6 @@ int controller_write_spec(struct controller *x, struct strs *keys, struct err *e
     AUTO_FREE char *text = NULL;
     int r = task_store_list(&x->store, DEPLOYMENT_AT, keys, err);
 
-    if (r == 0 && x->o->index == 0)
-        r = delete_past(x, keys, err);
     if (r == 0) {
         strs_sort(keys);
         r = deployment_spec(x->plan, &here, keys, &text, err);
@@ -155,23 +142,50 @@ static int tell_size(struct controller *x, const char *group, unsigned n, struct
     return r;
 }
 
+/* Replicas that are taken away answer what they have, and the last ones go on until one of those
+ * that stay is ready: the gateways say when they have let go of them. */
+static bool may_tell_size(struct controller *x, const json_t *model, const char *group,
+                          const struct strs *keys, const json_t *report)
+{
+    const json_t *v = deployment_in_group(x->plan, group, NULL);
+    const json_t *said =
+        deployment_model(report, json_string_value(json_object_get(model, "name")));
+    const json_t *rows =
+        json_object_get(deployment_version(said, json_int_or(v, "version", 0)), "replicas");
+    unsigned n = deployment_group_size(model, group);
+
+    /* What an update has left has been waited for. */
+    bool old = deployment_update_phase(model) == UPDATE_STOPPING &&
+               json_int_or(v, "version", 0) != json_int_or(model, "serve", 0);
+
+    if (controller_told(x, group, n) || deployment_is_direct(x->plan) || old ||
+        !deployment_has_beyond(v, n, keys, NULL))
+        return true;
+    return rows && json_int_or(json_object_get(report, "haproxy"), "leaving", 0) == 0 &&
+           !deployment_has_beyond(v, n, keys, rows);
+}
+
 /* Groups that cannot have their size yet, because tasks of before still end, do not keep the others
- * from theirs. */
-static int tell_sizes(struct controller *x, struct err *err)
+ * from theirs. `report`: what the gateways say; NULL: not known. */
+static int tell_sizes(struct controller *x, const struct strs *keys, const json_t *report,
+                      struct err *err)
 {
     const json_t *models = json_object_get(x->plan, "models"), *m, *g;
     struct err first = ERR_INIT;
     size_t i, k;
     int r = 0;
 
+    x->waits = false;
     json_array_foreach(models, i, m)
     {
         json_array_foreach(json_object_get(m, "groups"), k, g)
         {
             const char *group = json_string_value(g);
+            bool may = group && may_tell_size(x, m, group, keys, report);
             struct err e = ERR_INIT;
-            int one = group ? tell_size(x, group, deployment_group_size(m, group), &e) : 0;
+            int one = may ? tell_size(x, group, deployment_group_size(m, group), &e) : 0;
 
+            x->waits |= group && !may;
             if (one < 0 && r == 0) {
                 r = one;
                 first = e;
@@ -180,6 +194,28 @@ static int tell_sizes(struct controller *x, struct err *err)
     }
     if (r < 0 && err)
         *err = first;
+    return r;
+}
+
+/* Has the job yet to be told the size of this key's group? It may get back the size that it has:
+ * then what its replicas said counts, as they are not started again. */
+static bool is_untold(const struct controller *x, const char *key)
+{
+    char group[DEPLOYMENT_GROUP];
+    json_t *model = NULL;
+
+    return deployment_key_group(key, group) && deployment_in_group(x->plan, group, &model) &&
+           !controller_told(x, group, deployment_group_size(model, group));
+}
+
+/* A replica that is restarted for a month would fill the store. */
+static int delete_past(struct controller *x, const struct strs *keys, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < keys->n && r == 0; i++)
+        if (deployment_is_past(x->plan, keys->v[i], keys) && !is_untold(x, keys->v[i]))
+            r = task_store_delete(&x->store, keys->v[i], err);
     return r;
 }
 
@@ -194,8 +230,8 @@ static int report(struct controller *x, json_t **ret, struct err *err)
         x->turns % STATUS_TURNS == 0 || x->revision != json_int_or(x->plan, "revision", 0);
     int r;
 
-    if (!publish && !deployment_is_updating(x->plan) && !deployment_is_moving(x->plan) &&
-        (x->turns % LOAD_TURNS != 0 || !controller_autoscales(x)))
+    if (!publish && !x->waits && !deployment_is_updating(x->plan) &&
+        !deployment_is_moving(x->plan) && (x->turns % LOAD_TURNS != 0 || !controller_autoscales(x)))
         return 0;
     r = deployment_is_direct(x->plan)
             ? controller_direct_report(x, &direct, err)
@@ -225,10 +261,12 @@ static int look_at_gateway(struct controller *x, const struct strs *keys, struct
 
     if (r == 0)
         r = controller_gateways_look(x, err);
-    /* Who leaves, leaves the spec of each gateway first. */
-    sized = r == 0 && controller_gateways_know(x) ? tell_sizes(x, err) : 0;
     if (r == 0)
         r = report(x, &said, err);
+    /* Who leaves, leaves the spec of each gateway first. */
+    sized = r == 0 && controller_gateways_know(x) ? tell_sizes(x, keys, said, err) : 0;
+    if (r == 0)
+        r = delete_past(x, keys, err);
     if (r == 0)
         r = controller_updates(x, said, keys, err);
     if (r == 0)

@@ -31,9 +31,10 @@ struct controller {
     unsigned turns;
     int64_t revision; /* of the plan that was the last when the gateway's report was put there */
     struct {
-        char group[33];
+        char group[DEPLOYMENT_GROUP];
         int64_t n;             /* -1: not yet */
     } told[CONTROLLER_GROUPS]; /* sizes that the job has taken */
+    bool waits; /* a group's size is not told until the gateways have let go of its replicas */
     struct controller_starts starts[DEPLOYMENT_MODELS];
     struct autoscale_memory loads[DEPLOYMENT_MODELS]; /* of models that are scaled by their load */
     json_t *fetching;                /* rows of deployment_fetch.h; NULL: not looked yet */

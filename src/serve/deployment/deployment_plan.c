@@ -226,6 +226,45 @@ bool deployment_is_past(const json_t *plan, const char *key, const struct strs *
            p.index >= deployment_group_size(model, group) || is_older(&p, keys);
 }
 
+bool deployment_key_group(const char *key, char out[DEPLOYMENT_GROUP])
+{
+    struct place p;
+
+    if (!place_parse(key, &p) || p.group_len >= DEPLOYMENT_GROUP)
+        return false;
+    memcpy(out, p.group, p.group_len);
+    out[p.group_len] = '\0';
+    return true;
+}
+
+static bool rows_leave(const json_t *rows, const char *address)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(rows, i, row)
+    {
+        if (str_eq(json_string_value(json_object_get(row, "address")), address) &&
+            str_eq(json_string_value(json_object_get(row, "state")), "leaving"))
+            return true;
+    }
+    return false;
+}
+
+bool deployment_has_beyond(const json_t *version, unsigned n, const struct strs *keys,
+                           const json_t *rows)
+{
+    const char *group = json_string_value(json_object_get(version, "group"));
+    struct place p;
+
+    for (size_t i = 0; group && i < keys->n; i++)
+        if (place_parse(keys->v[i], &p) && p.index >= n &&
+            place_of(&p, group, json_int_or(version, "serial", 0)) &&
+            (!rows || rows_leave(rows, p.address)))
+            return true;
+    return false;
+}
+
 void deployment_attempts(const json_t *version, const struct strs *keys,
                          int64_t ret[DEPLOYMENT_REPLICAS])
 {
@@ -242,6 +281,20 @@ void deployment_attempts(const json_t *version, const struct strs *keys,
 
 /* ---- the gateway's spec ---- */
 
+/* A port that one replica has lost may be another's before it says where it is now. */
+static bool is_listed_at(const json_t *list, const char *address)
+{
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach(list, i, one)
+    {
+        if (str_eq(json_string_value(json_object_get(one, "address")), address))
+            return true;
+    }
+    return false;
+}
+
 static json_t *replicas_of(const json_t *model, const json_t *version, const struct strs *keys)
 {
     const char *group = json_string_value(json_object_get(version, "group"));
@@ -253,7 +306,8 @@ static json_t *replicas_of(const json_t *model, const json_t *version, const str
 
         if (!place_parse(keys->v[i], &p) ||
             !place_of(&p, group, json_int_or(version, "serial", 0)) || p.index >= most ||
-            is_older(&p, keys) || deployment_move_leaves(model, version, p.index, p.attempt))
+            is_older(&p, keys) || deployment_move_leaves(model, version, p.index, p.attempt) ||
+            is_listed_at(list, p.address))
             continue;
         if (json_array_append_new(list,
                                   json_pack("{s:o, s:s}", "name",

@@ -36,6 +36,7 @@
 #define DEPLOYMENT_STATUS "serve/status" /* what the gateway says of itself */
 #define DEPLOYMENT_MODELS 12             /* most models of a deployment */
 #define DEPLOYMENT_REPLICAS 256 /* most replicas of a version: as many as a gateway takes */
+#define DEPLOYMENT_GROUP 33     /* bytes of a group's name, with the NUL */
 
 /* On YARN what the gateway needs travels: where its task finds it. */
 #define DEPLOYMENT_HAPROXY "ydl-haproxy"
@@ -64,6 +65,12 @@ unsigned deployment_group_size(const json_t *model, const char *group);
 /* Can this key be deleted: was the replica started again since it wrote it, or scaled away, or does
  * it belong to a version that is gone? */
 bool deployment_is_past(const json_t *plan, const char *key, const struct strs *keys);
+/* The group of a replica's key; false: it is none. */
+bool deployment_key_group(const char *key, char out[DEPLOYMENT_GROUP]);
+/* Has one of a version's replicas with the index `n` or above said where it is; and, where `rows`
+ * (of a gateway's report) are not NULL, does the gateway still have something for it? */
+bool deployment_has_beyond(const json_t *version, unsigned n, const struct strs *keys,
+                           const json_t *rows);
 /* How often each replica of a version was started before, by its index; -1: it said nothing. */
 void deployment_attempts(const json_t *version, const struct strs *keys,
                          int64_t ret[DEPLOYMENT_REPLICAS]);

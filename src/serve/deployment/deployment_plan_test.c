@@ -84,6 +84,57 @@ static void replicas_are_where_they_say(void **state)
                     "serve/at/a serve/at/a/1/x/0/h:1 serve/at/a/1/0/0/ serve/at//1/0/0/h:1 other "
                     "serve/at/a/1/0/h:1",
                     3, "");
+    /* Two cannot be at one place: that of one which was lost is another's by now. */
+    assert_replicas(PLAN("3", ""),
+                    "serve/at/a/1/0/0/127.0.0.1:1000 serve/at/a/1/1/4/127.0.0.1:1000 "
+                    "serve/at/a/1/2/0/127.0.0.1:1002",
+                    3, "a-0=127.0.0.1:1000 a-2=127.0.0.1:1002 ");
+    assert_replicas(PLAN("3", ""),
+                    "serve/at/a/1/0/0/127.0.0.1:1000 serve/at/a/1/0/1/127.0.0.1:1001 "
+                    "serve/at/a/1/1/4/127.0.0.1:1000",
+                    3, "a-0=127.0.0.1:1001 a-1=127.0.0.1:1000 ");
+}
+
+static void replicas_beyond_a_number_are_known_while_a_gateway_has_them(void **state)
+{
+    static const struct {
+        const char *rows; /* NULL: whatever the gateway has */
+        unsigned n;
+        bool has;
+    } rows[] = {
+        { NULL, 1, true },
+        { NULL, 2, false },
+        { "[{\"address\":\"h:1001\",\"state\":\"leaving\"}]", 1, true },
+        { "[{\"address\":\"h:1001\",\"state\":\"leaving\"}]", 2, false },
+        { "[{\"address\":\"h:1001\",\"state\":\"ready\"}]", 1, false },
+        { "[{\"address\":\"h:1000\",\"state\":\"leaving\"}]", 1, false },
+        { "[7, {}]", 1, false },
+    };
+    AUTO_JSON *plan = plan_of(PLAN("2", ""));
+    const json_t *v = deployment_in_group(plan, "a", NULL);
+    char group[DEPLOYMENT_GROUP] = "";
+    AUTO_STRS keys = { 0 };
+
+    (void)state;
+    assert_int_equal(strs_split(&keys,
+                                "serve/at/a/1/0/0/h:1000 serve/at/a/1/1/0/h:1001 "
+                                "serve/at/b/1/2/0/h:1002 serve/at/a/2/3/0/h:1003 other",
+                                " "),
+                     0);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO_JSON *list = NULL;
+
+        if (rows[i].rows)
+            assert_int_equal(json_parse("rows", rows[i].rows, strlen(rows[i].rows), &list, NULL),
+                             0);
+        if (deployment_has_beyond(v, rows[i].n, &keys, list) != rows[i].has)
+            fail_msg("row %zu", i);
+    }
+    assert_true(deployment_key_group("serve/at/a/1/0/0/h:1000", group));
+    assert_string_equal(group, "a");
+    assert_false(deployment_key_group("serve/at/a/1/0/h:1000", group));
+    assert_false(deployment_key_group(
+        "serve/at/a-name-of-a-group-that-is-much-too-long/1/0/0/h:1000", group));
 }
 
 static void a_version_that_leaves_has_no_replicas_any_more(void **state)
@@ -224,6 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replicas_are_where_they_say),
+        cmocka_unit_test(replicas_beyond_a_number_are_known_while_a_gateway_has_them),
         cmocka_unit_test(a_version_that_leaves_has_no_replicas_any_more),
         cmocka_unit_test(only_a_version_that_is_watched_is_a_canary),
         cmocka_unit_test(other_gateways_give_a_canary_the_share_that_they_are_told),

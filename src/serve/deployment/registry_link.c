@@ -25,10 +25,13 @@ struct registry_link {
     struct fs_set *set;
     struct models models;
     bool open, read_only;
-    char *said;     /* the last that was written */
-    int64_t at;     /* when */
-    int64_t again;  /* a cluster that is away is left alone until then … */
-    struct err why; /* … for this reason */
+    char *said;   /* the last that was written */
+    int64_t at;   /* when */
+    char *failed; /* what was said in vain: it is not said again until then … */
+    int64_t failed_until;
+    struct err failure; /* … for this reason */
+    int64_t again;      /* a cluster that is away is left alone until then … */
+    struct err why;     /* … for this reason */
 };
 
 int registry_link_new(struct loop *l, struct session *session, const char *registry,
@@ -68,6 +71,7 @@ struct registry_link *registry_link_free(struct registry_link *x)
     link_close(x);
     free(x->registry);
     free(x->said);
+    free(x->failed);
     free(x);
     return NULL;
 }
@@ -140,7 +144,7 @@ static int link_end(struct registry_link *x, int r, const struct err *err)
 
 void registry_link_hurry(struct registry_link *x)
 {
-    x->again = 0;
+    x->again = x->failed_until = 0;
 }
 
 /* ---- versions in use ---- */
@@ -247,12 +251,21 @@ static int say_all(struct registry_link *x, const json_t *plan, bool changed, st
     return r;
 }
 
+/* A version that was removed stays away: its deployment looks four times a second. Takes `text`. */
+static void link_failed(struct registry_link *x, char *text, const struct err *why)
+{
+    free(x->failed);
+    x->failed = text;
+    x->failed_until = loop_in(x->loop, AWAY_MS);
+    x->failure = *why;
+}
+
 int registry_link_say(struct registry_link *x, const json_t *plan, struct err *err)
 {
     AUTO_FREE char *text = NULL;
     struct err why = ERR_INIT;
     bool changed;
-    int r;
+    int r = 0;
 
     if (!x->registry || !json_is_string(json_object_get(plan, "use")))
         return 0;
@@ -262,8 +275,15 @@ int registry_link_say(struct registry_link *x, const json_t *plan, struct err *e
     changed = !x->said || strcmp(x->said, text) != 0;
     if (!changed && loop_now(x->loop) - x->at < AGAIN_MS)
         return 0;
+    if (x->failed && str_eq(x->failed, text) && loop_now(x->loop) < x->failed_until) {
+        if (err)
+            *err = x->failure;
+        return x->failure.code;
+    }
     r = link_end(x, say_all(x, plan, changed, &why), &why);
     if (r < 0) {
+        why.code = r;
+        link_failed(x, take(text), &why);
         if (err)
             *err = why;
         return r;

@@ -22,8 +22,8 @@ AUTO_DEFINE(registry_link, struct registry_link *, registry_link_free);
  * whether they are still there: -ENOENT with a sentence. Who may only read a registry can serve
  * from it all the same: then nothing is written. */
 int registry_link_say(struct registry_link *x, const json_t *plan, struct err *err);
-/* A cluster that did not answer is left alone for a while, and what is asked of it fails at once;
- * the next question is asked all the same. */
+/* A cluster that did not answer is left alone for a while, and what is asked of it fails at once,
+ * as does what could not be said for another reason; the next question is asked all the same. */
 void registry_link_hurry(struct registry_link *x);
 bool registry_link_is_read_only(const struct registry_link *x); /* that was so */
 /* Deletes what was written, for a deployment that has ended. */

@@ -91,7 +91,7 @@ static char *autoscale_last(const json_t *model, int64_t now)
 
 char *serve_autoscale_text(const json_t *model, const json_t *report, int64_t now)
 {
-    unsigned ready = 0;
+    struct autoscale_ready ready;
     int64_t load = autoscale_load(model, report, &ready);
     int64_t replicas = json_int_or(model, "replicas", 0);
     AUTO_FREE char *last = autoscale_last(model, now);
