@@ -57,6 +57,7 @@ def test_a_long_copy_is_one_pair_and_a_repeated_line_is_none(tmp_path):
     assert done.stdout.splitlines()[-1].split("|")[2].strip() == "50"
 
 
+@pytest.mark.full
 def test_this_tree_can_be_measured():
     done = subprocess.run([TOOL], capture_output=True, text=True, check=True, timeout=60)
     assert len(done.stdout.splitlines()) == 8
