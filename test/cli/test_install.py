@@ -43,7 +43,8 @@ def test_every_program_has_its_page(usr):
     assert ".Sh NAME" in (usr / "share/man/man5/ydl-job.5").read_text()
 
 
-@pytest.mark.parametrize("program", sorted(FRONTS | {"ydl"}))
+@pytest.mark.parametrize("program", [
+    pytest.param(name, marks=() if name in ("ydl", "slider") else pytest.mark.full) for name in sorted(FRONTS | {"ydl"})])
 @pytest.mark.parametrize("shell", sorted(ASK))
 def test_a_shell_finds_the_completions_of_every_name(usr, tmp_path, shell, program):
     env = os.environ | {"HOME": str(tmp_path), "PATH": f"{usr}/bin:{os.environ['PATH']}"}

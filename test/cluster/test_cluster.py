@@ -64,6 +64,7 @@ def test_every_daemon_runs(cluster):
     assert {row["state"] for row in report["daemons"].values()} == {"running"}
 
 
+@pytest.mark.full
 def test_files_travel(cluster, tmp_path):
     assert_files_travel(cluster, "alice", tmp_path)
 
@@ -87,6 +88,7 @@ def test_a_closed_queue_is_closed_to_others(cluster):
     assert rest.submit(cluster.rm_http, "carol", "true", queue="closed")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("words", [("-ls", "/nosuch"), ("-put", "-", "/user/alice/said")], ids=" ".join)
 def test_a_tool_that_shares_a_jvm_does_what_it_does_alone(cluster, words):
     ends = []
@@ -99,6 +101,7 @@ def test_a_tool_that_shares_a_jvm_does_what_it_does_alone(cluster, words):
     assert ends[0][0] == int(words[1] == "/nosuch")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("user, allowed", [(specs.me(), True), ("bob", False)])
 def test_only_the_superuser_acts_for_others(cluster, user, allowed):
     done = cluster.java("org.apache.hadoop.fs.FsShell", "-ls", "/", user=user,
@@ -107,6 +110,7 @@ def test_only_the_superuser_acts_for_others(cluster, user, allowed):
     assert allowed or "bob is not allowed to impersonate alice" in done.stderr
 
 
+@pytest.mark.full
 def test_a_killed_nodemanager_is_lost_and_comes_back(cluster):
     def state():
         return rest.nodes(cluster.rm_http, specs.me())["127.0.0.12"]["state"]
@@ -117,6 +121,7 @@ def test_a_killed_nodemanager_is_lost_and_comes_back(cluster):
     within(60, lambda: state() == "RUNNING", "nm2 is back")
 
 
+@pytest.mark.full
 def test_a_killed_datanode_is_noticed(cluster):
     def live():
         return web.bean(cluster.lay, "nn", "Hadoop:service=NameNode,name=FSNamesystemState").get(
@@ -126,12 +131,14 @@ def test_a_killed_datanode_is_noticed(cluster):
     within(120, lambda: live() == 1, "dn2 is dead")
 
 
+@pytest.mark.full
 def test_nodes_find_a_restarted_resourcemanager(cluster):
     cluster.kill("rm")
     cluster.start("rm")
     within(60, lambda: len(rest.nodes(cluster.rm_http, specs.me())) == 3, "three nodes are back")
 
 
+@pytest.mark.full
 def test_a_paused_daemon_is_still_there(cluster):
     cluster.pause("nm1")
     assert cluster.status()["daemons"]["nm1"]["state"] == "paused"
@@ -156,6 +163,7 @@ def test_an_unknown_daemon_is_refused(cluster):
         cluster.restart("nm9")
 
 
+@pytest.mark.full
 def test_the_command_line_tells_where_the_cluster_is(cluster):
     done = subprocess.run([HADOOP, "env", "--name", cluster.name, "--user", "alice"], check=True,
                           capture_output=True, text=True)
@@ -163,10 +171,12 @@ def test_the_command_line_tells_where_the_cluster_is(cluster):
     assert "export HADOOP_USER_NAME=alice\n" in done.stdout
 
 
+@pytest.mark.full
 def test_files_travel_under_kerberos_privacy(krb_cluster, tmp_path):
     assert_files_travel(krb_cluster, "alice", tmp_path)
 
 
+@pytest.mark.full
 def test_no_ticket_no_entry(krb_cluster):
     done = krb_cluster.fs("-ls", "/", env={"KRB5CCNAME": "FILE:/nonexistent"}, check=False)
     assert done.returncode != 0 and "authenticate via:[TOKEN, KERBEROS]" in done.stderr
@@ -179,6 +189,7 @@ def test_the_other_resourcemanager_takes_over(ha_cluster):
     within(120, lambda: ha_cluster.active("rm") not in (None, before), "the other one is active")
 
 
+@pytest.mark.full
 def test_the_other_namenode_takes_over(ha_cluster, tmp_path):
     before = ha_cluster.active("nn")
     ha_cluster.kill(before)
@@ -195,6 +206,7 @@ def test_masters_change_places_in_peace(ha_cluster):
         assert ha_cluster.status()["daemons"][before]["state"] == "running"
 
 
+@pytest.mark.full
 def test_files_travel_on_the_old_release(old_cluster, tmp_path):
     assert_files_travel(old_cluster, "alice", tmp_path)
 

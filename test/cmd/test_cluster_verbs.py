@@ -92,6 +92,7 @@ def test_nodes(rm):
     rm.fails(2, "cluster", "nodes", "--state", "runing", says="RUNNING")
 
 
+@pytest.mark.full
 def test_a_lost_node_is_shown(rm):
     rm.cluster.kill("nm1")
     limit = Limit(180)

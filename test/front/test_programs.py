@@ -72,6 +72,7 @@ def test_a_compiled_program_is_a_worker(fronts, make, word):
     _works(fronts, make(fronts), word)
 
 
+@pytest.mark.full
 def test_so_is_one_in_go(fronts, go_program):
     _works(fronts, _go(fronts, go_program), "GO")
 
@@ -131,6 +132,7 @@ def test_workers_in_go_meet_by_the_store_and_end_with_grace(fronts, go_program):
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL), 2)
 
 
+@pytest.mark.full
 def test_workers_in_go_run_on_a_cluster(jobs, go_program):
     _go(jobs, go_program)
     yarn = ("run", "--on", "yarn", "--mem", "128m", "--files", "worker")

@@ -37,7 +37,7 @@ def node_of(writer: Running, which: int) -> str:
     return writer.wait_for(rf"DataNode {which} of 2: ([\d.]+:\d+)")[1]
 
 
-@pytest.mark.parametrize("which", [1, 2])
+@pytest.mark.parametrize("which", [1, pytest.param(2, marks=pytest.mark.full)])
 def test_a_datanode_dies_during_a_large_put(cluster, large, which):
     for _ in range(6):  # until it was in the middle indeed
         writer = Running(cluster, "--overwrite", "put", large, "/tmp/large")
@@ -53,7 +53,7 @@ def test_a_datanode_dies_during_a_large_put(cluster, large, which):
     raise AssertionError(f"it was always done before: {writer.lines}")
 
 
-@pytest.mark.parametrize("which", [1, 2])
+@pytest.mark.parametrize("which", [pytest.param(1, marks=pytest.mark.full), 2])
 def test_a_datanode_dies_during_a_put_from_a_pipe(cluster, large, which):
     """A pipe cannot be read again: what was not acked must still be in memory."""
     writer = Running(cluster, "--overwrite", "put", "-", "/tmp/piped", stdin=subprocess.PIPE)

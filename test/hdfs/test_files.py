@@ -11,8 +11,8 @@ import pytest
 from driver import Fed, Running, contents, drive, java, noise, refused, tree
 from ydl_cluster.cluster import Cluster
 
-EVERYWHERE = pytest.mark.parametrize("each_cluster", ["cluster", "krb_cluster", "old_cluster"],
-                                     indirect=True)
+OLD = pytest.param("old_cluster", marks=pytest.mark.full)
+EVERYWHERE = pytest.mark.parametrize("each_cluster", ["cluster", "krb_cluster", OLD], indirect=True)
 MIB = 1 << 20
 PACKET = 252 * 512  # data in one of our packets; Java's have half of it
 # FsShell waits 400 ms for each file's last block unless told otherwise.
@@ -45,7 +45,7 @@ def test_trees_are_the_same_for_both_clients(each_cluster, tmp_path):
         drive(each_cluster, "-r", "rm", path)
 
 
-@EVERYWHERE
+@pytest.mark.parametrize("each_cluster", ["cluster", "krb_cluster", "old_cluster"], indirect=True)
 def test_every_edge_of_packets_and_blocks(each_cluster, tmp_path):
     """Sizes around a chunk, a packet, a block and two; the same from a pipe, which has no size."""
     sizes = [0, 1, 511, 512, 513, 64511, 64512, 64513, PACKET - 1, PACKET, PACKET + 1,
@@ -202,7 +202,8 @@ def test_no_datanode_for_a_block_is_said(cluster):
     assert text.startswith("write '/tmp/big': add a block to '/tmp/big': no DataNode can take a block")
 
 
-@EVERYWHERE
+@pytest.mark.parametrize("each_cluster", [
+    "cluster", pytest.param("krb_cluster", marks=pytest.mark.full), OLD], indirect=True)
 def test_flushed_bytes_are_seen_by_readers(each_cluster, tmp_path):
     data = noise(tmp_path / "data", 3 * MIB).read_bytes()
     writer = Running(each_cluster, "--overwrite", "--block", MIB, "--hflush", 70001, "--delay", 20,
@@ -248,7 +249,8 @@ def test_an_interrupted_put_leaves_nothing(cluster, tmp_path):
     assert "no such file" in refused(cluster, "stat", "/tmp/cut")
 
 
-def test_an_interrupted_tree_has_whole_files_only(cluster, tmp_path):
+@pytest.mark.parametrize("wanted", [1, pytest.param(3, marks=pytest.mark.full)])
+def test_an_interrupted_tree_has_whole_files_only(cluster, tmp_path, wanted):
     (tmp_path / "in").mkdir()
     for i in range(1000):
         (tmp_path / "in" / f"f{i}").write_bytes(b"x" * 5000)
@@ -266,7 +268,7 @@ def test_an_interrupted_tree_has_whole_files_only(cluster, tmp_path):
         assert "OPENFORWRITE" not in cluster.java("org.apache.hadoop.hdfs.tools.DFSck", "/tmp/cuts",
                                                   "-openforwrite", "-files").stdout
         drive(cluster, "-r", "rm", "/tmp/cuts")
-        if cut == 3:
+        if cut == wanted:
             return
     raise AssertionError("it was always done before it was interrupted")
 

@@ -268,7 +268,7 @@ def test_tasks_see_who_is_there_whatever_happens(jobs, framework, _round):
     _play(jobs, framework, [], STEPS_HERE, random.SystemRandom().randrange(1 << 30))
 
 
-@pytest.mark.parametrize("framework", ["none", "pytorch"])
+@pytest.mark.parametrize("framework", ["none", pytest.param("pytorch", marks=pytest.mark.full)])
 def test_tasks_on_yarn_see_who_is_there(jobs, cluster, framework):
     jobs.env |= {key: value for key, value in cluster.env().items() if not key.startswith("YDL_")}
     jobs.cluster = cluster

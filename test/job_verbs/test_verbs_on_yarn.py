@@ -64,6 +64,7 @@ def test_looking_at_a_job_that_runs_and_acting_on_it(yarn):
         assert yarn(*words).returncode == 1, words
 
 
+@pytest.mark.full
 def test_nothing_is_lost_or_repeated_when_the_master_is_replaced(yarn):
     script = yarn.script("count", "i=0\nwhile [ $i -lt 150 ]; do echo tick $i; i=$((i+1)); "
                                   "sleep 0.1; done\nexit 3\n")

@@ -44,7 +44,7 @@ def _campaign(local, launches, tasks):
 
 
 def test_launches_side_by_side_never_collide(local):
-    _campaign(local, launches=24, tasks=4)
+    _campaign(local, launches=12, tasks=4)
 
 
 @pytest.mark.full

@@ -129,6 +129,7 @@ def _check_in_graph(out):
     assert out.count("/job:worker/replica:0/task:") == 2 and out.count("/job:ps/") == 1
 
 
+@pytest.mark.full
 def test_clients_with_graphs_of_their_own_share_native_servers(local):
     found = _accuracies(_job(local, BETWEEN, 2))
     assert len(found) == 2 and min(found) >= 0.90

@@ -1,6 +1,7 @@
 """A model server with the real ONNX Runtime, and models to serve."""
 
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,14 @@ def shared(library, models):  # pylint: disable=redefined-outer-name
     yield start
     for server in servers.values():
         server.kill()
+
+
+@pytest.fixture
+def handle(serve, tmp_path):  # pylint: disable=redefined-outer-name
+    """handle(CODE, ARGS…): a server of a model.py with that code, named m, with numpy."""
+    def start(code, *args, python=None, **options):
+        (tmp_path / "m").mkdir(exist_ok=True)
+        (tmp_path / "m" / "model.py").write_text(textwrap.dedent(code))
+        return serve(tmp_path / "m", "--python", python or environment.directory(), *args,
+                     **options)
+    return start

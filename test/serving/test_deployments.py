@@ -127,7 +127,7 @@ def test_replicas_that_are_killed_are_replaced_and_nobody_gets_a_wrong_answer(se
     assert len(bad) <= 5 and {status for status, _ in bad} <= {502}, bad
 
 
-@pytest.mark.parametrize("victim", ["haproxy -", "ydl-native deployment"])
+@pytest.mark.parametrize("victim", [pytest.param("haproxy -", marks=pytest.mark.full), "ydl-native deployment"])
 def test_the_same_port_answers_again_when_the_gateway_is_killed(serving, victim):
     url = serving.deploy("mlp", "--cpus", 1)
     wanted = ask(url)[1]

@@ -122,7 +122,7 @@ def test_a_file_that_cannot_be_read_is_the_users_mistake(shop):
     assert "is a directory" in predict(shop, "--csv", ".", check=2).stderr.decode()
 
 
-@pytest.mark.parametrize("victim", ["ydl-native serve --host", "haproxy -"])
+@pytest.mark.parametrize("victim", ["ydl-native serve --host", pytest.param("haproxy -", marks=pytest.mark.full)])
 def test_rows_are_answered_as_they_come_and_again_when_a_server_was_lost(own, victim):
     wanted = one_by_one(own, [[1, 2, 3, 4]])
     client = own.start("predict", "shop", "--csv", "-", "--batch", 1, stdin=subprocess.PIPE)

@@ -23,13 +23,21 @@ def answer(serving, url, version):
     return said
 
 
+@pytest.fixture(scope="module")
+def known():
+    """What version 2 answers, once a test has asked it."""
+    return {}
+
+
 @pytest.fixture
-def both(serving):
+def both(serving, known):
     """Address of a deployment of version 1, and the answers of versions 1 and 2."""
     serving.push("mlp2")
-    url = serving.deploy("mlp:2", "--name", "second", "--cpus", 1)
-    two = answer(serving, url, 2)
-    serving.run("serve", "stop", "second", check=0)
+    if not known:
+        url = serving.deploy("mlp:2", "--name", "second", "--cpus", 1)
+        known["two"] = answer(serving, url, 2)
+        serving.run("serve", "stop", "second", check=0)
+    two = known["two"]
     url = serving.deploy("mlp:1", "--replicas", 2, "--cpus", 1)
     one = answer(serving, url, 1)
     assert one != two
@@ -110,7 +118,7 @@ def test_a_canary_gets_its_share_and_takes_over(serving, both):
     assert ask(url) == (200, two)
 
 
-@pytest.mark.parametrize("canary", [["--canary", "20%"], []])
+@pytest.mark.parametrize("canary", [["--canary", "20%"], pytest.param([], marks=pytest.mark.full)])
 def test_a_version_that_fails_is_given_up_and_the_story_is_told(serving, both, canary):
     url, one, _ = both
     serving.push("fragile")
@@ -166,6 +174,7 @@ def test_a_version_with_other_inputs_is_given_up(serving, both):
     assert ask(url) == (200, one)
 
 
+@pytest.mark.full
 def test_a_version_whose_replicas_are_killed_is_given_up(serving, both):
     url, one, two = both
     load = [Load(url, one, two) for _ in range(2)]
@@ -194,8 +203,11 @@ def test_a_version_that_is_not_ready_in_time_is_given_up(serving, both):
     alone(serving, "a")
 
 
-@pytest.mark.parametrize("victim", ["ydl-native deployment", "haproxy -"])
-@pytest.mark.parametrize("phase", ["warming", "watching", "routing"])
+@pytest.mark.parametrize("phase, victim", [
+    pytest.param(phase, victim, marks=() if short else pytest.mark.full) for phase, victim, short in (
+        ("warming", "ydl-native deployment", False), ("warming", "haproxy -", False),
+        ("watching", "ydl-native deployment", True), ("watching", "haproxy -", False),
+        ("routing", "ydl-native deployment", False), ("routing", "haproxy -", True))])
 def test_an_update_ends_well_though_the_gateway_is_killed_in_it(serving, both, victim, phase):
     url, one, two = both
     client = serving.start("serve", "update", "mlp", "--to", 2, "--watch", "1s")
@@ -208,7 +220,7 @@ def test_an_update_ends_well_though_the_gateway_is_killed_in_it(serving, both, v
     assert not serving.model()["update"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.full)])
 def test_an_update_goes_on_without_its_client(serving, both, number):
     url, _, two = both
     client = serving.start("serve", "update", "mlp", "--to", 2, "--watch", "1s")

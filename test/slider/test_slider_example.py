@@ -81,6 +81,7 @@ def test_the_texts_own_line_trains_between_graphs(tf):
     assert len(told) == 1 and out.count(told.pop()) == 4
 
 
+@pytest.mark.full
 def test_the_second_scenario_trains_in_one_graph_on_bare_servers(tf):
     out = created(tf, "in-graph")
     assert list(learned(out)) == ["client:0"], out

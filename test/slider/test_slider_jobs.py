@@ -138,7 +138,7 @@ def test_an_entry_goes_with_its_task(start):
     app.finish()
 
 
-@pytest.mark.parametrize("who", ["ps-1", "worker-0"])
+@pytest.mark.parametrize("who", [pytest.param("ps-1", marks=pytest.mark.full), "worker-0"])
 def test_an_instance_that_is_killed_has_all_start_again(start, who):
     app = start(four())
     before = app.lives.wait(dict.fromkeys(NAMES, 1))

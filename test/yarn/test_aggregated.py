@@ -82,7 +82,8 @@ def _check(cluster, app: str) -> None:
     assert _ours(cluster, "alice", app, "big.log", container + "9") == b""
 
 
-@pytest.mark.parametrize("each_cluster", ["cluster", "old_cluster"], indirect=True)
+@pytest.mark.parametrize("each_cluster", [
+    "cluster", pytest.param("old_cluster", marks=pytest.mark.full)], indirect=True)
 def test_logs_are_what_was_written(each_cluster, tmp_path):
     app = _submit(each_cluster, tmp_path)
     _wait_complete(each_cluster, app)

@@ -58,8 +58,8 @@ def _check_end(master: Master, user: str = ME, restarted: bool = False) -> None:
     assert len(master.lines("completed")) == 7  # each told once
 
 
-@pytest.mark.parametrize("each_cluster", [
-    "cluster", pytest.param("krb_cluster", marks=pytest.mark.full)], indirect=True)
+@pytest.mark.full
+@pytest.mark.parametrize("each_cluster", ["cluster", "krb_cluster"], indirect=True)
 def test_survives_a_restart_of_the_resourcemanager(each_cluster, tmp_path):
     hosts = _hosts(each_cluster)
     with Master(each_cluster, tmp_path) as master:
@@ -74,7 +74,8 @@ def test_survives_a_restart_of_the_resourcemanager(each_cluster, tmp_path):
         _check_end(master, restarted=True)
 
 
-@pytest.mark.parametrize("each_cluster", ["krb_cluster", "old_cluster"], indirect=True)
+@pytest.mark.parametrize("each_cluster", [
+    "krb_cluster", pytest.param("old_cluster", marks=pytest.mark.full)], indirect=True)
 def test_runs_for_another_user(each_cluster, tmp_path):
     hosts = _hosts(each_cluster)
     with Master(each_cluster, tmp_path, "--as", "alice") as master:
@@ -86,6 +87,7 @@ def test_runs_for_another_user(each_cluster, tmp_path):
         _check_end(master, user="alice")
 
 
+@pytest.mark.full
 def test_survives_the_death_of_the_active_resourcemanager(ha_cluster, tmp_path):
     hosts = _hosts(ha_cluster)
     with Master(ha_cluster, tmp_path) as master:

@@ -67,6 +67,7 @@ def test_programs_scripts_and_entry_points_are_commands(jobs, made_conda):
         assert f"{name} of /" in done.stdout and "/ydl-env.tar a b" in done.stdout
 
 
+@pytest.mark.full
 def test_an_archive_of_it_does_as_well(jobs, made_conda):
     name = jobs.run("pack", "-q", made_conda, check=0).stdout.strip()
     jobs.run("fs", "put", "-f", name, "/conda.tar.gz", check=0)

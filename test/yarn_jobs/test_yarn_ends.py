@@ -103,6 +103,7 @@ def test_output_that_an_agent_saved_before_another_follows_it_is_shown_once(jobs
     assert follower.wait(timeout=120) == 0
 
 
+@pytest.mark.full
 def test_output_of_a_task_whose_next_container_has_not_come_is_shown(jobs):
     run = Run(jobs, 40, "--restart", "task")
     steps = run.steps("worker:0")
@@ -213,6 +214,7 @@ def test_a_job_that_is_stopped_before_it_has_a_master_leaves_nothing(jobs):
             jobs.cluster.resume(name)
 
 
+@pytest.mark.full
 def test_a_job_ends_although_hdfs_is_away(jobs):
     """One deadline holds for output, results and log; what they lack is told through YARN."""
     began, go = jobs.work / "began", jobs.work / "go"
@@ -248,6 +250,7 @@ def spoil_disks(cluster, node):
     return path, kept
 
 
+@pytest.mark.full
 def test_a_master_whose_node_turns_unhealthy_is_replaced(own_cluster, jobs_on):
     """Its NodeManager ends it by SIGTERM, as when a person kills the application: that is none."""
     cluster = own_cluster(nodes=2, settings=[

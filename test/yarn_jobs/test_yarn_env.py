@@ -75,6 +75,7 @@ def test_the_same_environment_at_another_place_is_not_sent_again(jobs, made_venv
     assert len(kept(jobs)) == len(before) + 1
 
 
+@pytest.mark.full
 def test_an_archive_of_one_does_as_well(jobs, made_venv):
     name = jobs.run("pack", "-q", made_venv, check=0).stdout.strip()
     assert "tiny of" in jobs.run(*YARN, "--venv", name, "--", "tiny", check=0).stdout
@@ -83,6 +84,7 @@ def test_an_archive_of_one_does_as_well(jobs, made_venv):
     assert "from hdfs" in done.stdout
 
 
+@pytest.mark.full
 def test_packages_are_installed_here_and_sent(jobs):
     (jobs.work / "requirements.txt").write_text("six==1.16.0\n")
     code = "import six, sys; print('six', six.__version__, sys.prefix.split('/')[-1])"

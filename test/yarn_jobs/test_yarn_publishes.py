@@ -67,6 +67,7 @@ def kill_master(jobs):
     os.kill(sorted(jobs.processes("ydl-node master"))[-1], signal.SIGKILL)
 
 
+@pytest.mark.full
 def test_a_master_that_dies_in_the_middle_is_followed_by_one_version(jobs, top):
     """The next one starts again. One that dies behind the rename: src/model/models_output_test.c."""
     run = jobs.start("run", *args(top, BIG))

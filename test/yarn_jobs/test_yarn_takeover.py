@@ -7,6 +7,7 @@ import re
 import signal
 from pathlib import Path
 
+import pytest
 from test_yarn_faults import agent_of
 from ydl_cluster.patience import end_if_late
 
@@ -88,6 +89,7 @@ def test_the_store_is_what_it_was(jobs, tmp_path):
     assert sorted(int(words[4]) for words in got) == [16, 17], got
 
 
+@pytest.mark.full
 def test_who_follows_a_task_that_moved_misses_nothing_after_a_takeover(jobs):
     """Its offsets begin where the other container's ended, for the next master too."""
     (jobs.work / "steps.py").write_text(STEPS)

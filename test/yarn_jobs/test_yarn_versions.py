@@ -21,6 +21,7 @@ def test_a_job_runs_and_leaves_its_results(jobs_on, each_cluster):
     assert jobs.ended()["finalStatus"] == "SUCCEEDED"
 
 
+@pytest.mark.full
 @OLD_AND_HA
 def test_a_new_master_takes_over_there_too(jobs_on, each_cluster):
     run = Run(jobs_on(each_cluster), 50)
@@ -38,6 +39,7 @@ def test_a_failover_of_the_resourcemanager_stops_nothing(jobs_on, ha_cluster):
         assert [n for n, _, a in run.steps(task)] == list(range(120))
 
 
+@pytest.mark.full
 def test_a_failover_of_the_namenode_stops_nothing(jobs_on, ha_cluster):
     run = Run(jobs_on(ha_cluster), 60, "--output", "/tmp/yv-results")
     ha_cluster.failover("nn")

@@ -3,6 +3,7 @@
 import os
 import signal
 
+import pytest
 from test_yarn_faults import Run
 
 _ADMIN = "org.apache.hadoop.hdfs.tools.DFSAdmin"
@@ -23,6 +24,7 @@ def test_a_master_that_starts_in_safe_mode_waits(jobs):
     assert [e["attempt"] for e in run.events() if e["event"] == "master"] == [1, 2]
 
 
+@pytest.mark.full
 def test_logs_wait_for_a_namenode_that_has_just_started(jobs):
     """Until the DataNodes have reported their blocks, nothing can be read."""
     jobs.run("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--", "echo", "written", check=0)
@@ -43,6 +45,7 @@ def test_logs_wait_for_a_namenode_that_has_just_started(jobs):
     assert reader.returncode == 0 and "written" in out, err
 
 
+@pytest.mark.full
 def test_a_job_submitted_while_the_resourcemanagers_change_places(jobs_on, ha_cluster):
     """At first both refuse, then the new one has no nodes."""
     jobs = jobs_on(ha_cluster)
