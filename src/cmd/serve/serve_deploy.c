@@ -12,6 +12,7 @@
 #include "cmd/serve/serve_direct.h"
 #include "cmd/serve/serve_fetching.h"
 #include "cmd/serve/serve_job.h"
+#include "cmd/serve/serve_patience.h"
 #include "cmd/serve/serve_plan_print.h"
 #include "cmd/serve/serve_registry.h"
 #include "cmd/serve/serve_settings.h"
@@ -228,15 +229,16 @@ static int deploy_is_late(struct deploying *d, const json_t *status, struct err 
     AUTO_JSON *failure = task_failure_last(d->x->client, NULL, 0);
     int r = err_set(err, -ETIME, "'%s' did not answer in time", format_text(status, "name"));
 
-    serve_submit_waits(status, err);
+    serve_patience_hint(status, err);
     return give_up(d, failure, r, err);
 }
 
 static int deploy_await(struct deploying *d, struct err *err)
 {
-    int64_t until = loop_in(d->x->loop, d->w.timeout);
     struct serve_fetching fetching = { 0 };
+    struct serve_patience patience;
 
+    serve_patience_begin(&patience, d->x, &d->w);
     for (;;) {
         AUTO_JSON *status = NULL;
         int r = client_status(d->x->client, true, &status, err);
@@ -252,9 +254,8 @@ static int deploy_await(struct deploying *d, struct err *err)
             return 0;
         if (json_int_or(status, "restarts", 0) >= GIVE_UP_RESTARTS)
             return deploy_ends(d, status, err);
-        if (models_is_remote(d->models[0].v.registry) && serve_fetching_moves(d->x, &fetching))
-            until = loop_in(d->x->loop, d->w.timeout);
-        if (loop_now(d->x->loop) > until)
+        r = models_is_remote(d->models[0].v.registry) && serve_fetching_moves(d->x, &fetching);
+        if (serve_patience_over(&patience, d->x, &d->w, status, r == 1))
             return deploy_is_late(d, status, err);
         r = fiber_sleep(d->x->loop, LOOK_MS);
         if (r < 0)

@@ -306,6 +306,7 @@ static int want_make(const struct cli *c, const struct serve_options *o, char *c
     ret->timeout = o->timeout > 0          ? o->timeout
                    : ret->file.timeout > 0 ? ret->file.timeout
                                            : TIMEOUT_MS;
+    ret->patient = o->timeout <= 0 && ret->file.timeout <= 0;
     return want_paths(ret) < 0 ? err_oom(err) : 0;
 }
 

@@ -31,6 +31,7 @@ struct serve_want {
     unsigned count;       /* the same as a number */
     bool direct;          /* there is none: clients ask the replicas */
     int64_t timeout;
+    bool patient; /* nobody said how long: YARN may take its time */
     struct serve_want_model models[SERVE_FILE_MODELS];
     size_t n;
     struct serve_file file; /* what it borrows from, with the following */

@@ -3,7 +3,6 @@
 #include "cmd/serve/yarn/serve_submit.h"
 #include "cmd/job/start_job.h"
 #include "launch/launch_options.h"
-#include "terminal/format.h"
 
 int serve_submit(struct job_call *x, const struct serve_want *w, const char *text, struct err *err)
 {
@@ -37,16 +36,4 @@ int serve_submit(struct job_call *x, const struct serve_want *w, const char *tex
     x->yarn = call.yarn;
     x->tokens_ms = call.tokens_ms;
     return r;
-}
-
-void serve_submit_waits(const json_t *status, struct err *err)
-{
-    const json_t *tasks = json_object_get(status, "tasks"), *t;
-    size_t i, n = 0;
-
-    json_array_foreach(tasks, i, t) n += str_eq(format_text(t, "state"), "WAITING");
-    if (*format_text(status, "waiting"))
-        err_hint(err, "it was waiting for %s", format_text(status, "waiting"));
-    else if (n > 0)
-        err_hint(err, "it was waiting for %zu container%s", n, n == 1 ? "" : "s");
 }

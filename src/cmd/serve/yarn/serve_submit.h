@@ -7,6 +7,3 @@
 /* `text`: its job file. Sets x->client; without one and 0 only a plan was asked for, and printed.
  * The exit code of a job that is not correct, which has been said then. */
 int serve_submit(struct job_call *x, const struct serve_want *w, const char *text, struct err *err);
-
-/* A hint: what the cluster has not given it yet, as its status says. */
-void serve_submit_waits(const json_t *status, struct err *err);
