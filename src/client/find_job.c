@@ -77,6 +77,9 @@ static int look_on_yarn(struct search *s, struct err *err)
 
 static int no_such_job(const struct search *s, struct err *err)
 {
+    if (s->x->without_yarn < 0)
+        return err_set(err, s->x->without_yarn,
+                       "there is no such job on this machine, and the cluster could not be asked");
     if (s->last)
         err_set(err, -ENOENT, "there are no jobs yet");
     else

@@ -161,7 +161,7 @@ int job_yarn_too(struct job_call *x, const struct job_where *w, struct yarn_jobs
     return r < 0 ? job_without_yarn(x, w, r, err) : 0;
 }
 
-int job_without_yarn(const struct job_call *x, const struct job_where *w, int r, struct err *err)
+int job_without_yarn(struct job_call *x, const struct job_where *w, int r, struct err *err)
 {
     enum job_place place = JOB_YARN;
     char text[1024];
@@ -172,6 +172,7 @@ int job_without_yarn(const struct job_call *x, const struct job_where *w, int r,
     if (!x->globals->quiet)
         fprintf(stderr, "ydl: jobs on YARN are left out: %s\n", text);
     err_clear(err);
+    x->without_yarn = r;
     return 0;
 }
 

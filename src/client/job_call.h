@@ -34,6 +34,7 @@ struct job_call {
     struct connection net;       /* its session: job_session() */
     struct yarn_jobs *yarn;      /* job_yarn() */
     bool looked;                 /* for a configuration */
+    int without_yarn;            /* why jobs on YARN were left out; 0: they were not */
     int64_t tokens_ms;           /* of a job that was just submitted: struct submitted */
     struct client_agent *beside; /* the same: its tasks here, see client_agent.h; NULL: none */
 };
@@ -72,8 +73,9 @@ int job_place(const struct job_where *w, enum job_place *ret, struct err *err);
 int job_yarn_too(struct job_call *x, const struct job_where *w, struct yarn_jobs **ret,
                  struct err *err);
 /* The cluster failed with `r`, and jobs of this machine are asked for too: 0 and a note on standard
- * error; `r` when it is not the cluster's failure, or when only YARN is asked for. */
-int job_without_yarn(const struct job_call *x, const struct job_where *w, int r, struct err *err);
+ * error; `r` when it is not the cluster's failure, or when only YARN is asked for. Who then finds
+ * nothing does not know that there is nothing: x->without_yarn. */
+int job_without_yarn(struct job_call *x, const struct job_where *w, int r, struct err *err);
 
 /* Finds a job by its id (local-…, application_…), by its name when that is unique, or "last", the
  * newest. *ret is the caller's. Fibers only. */

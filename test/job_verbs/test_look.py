@@ -83,6 +83,9 @@ def test_a_cluster_that_is_away_hides_no_job_of_this_machine(ended, unreachable)
         assert ended(*words, env=unreachable).stderr == "", words
     for words in (("list", "--on", "yarn"), ("status", "application_1_0001")):
         assert ended(*words, env=unreachable).returncode == 69, words
+    for words in (("status", "another"), ("serve", "status", "another"), ("predict", "another", "--json", "{}")):
+        done = ended(*words, env=unreachable)
+        assert done.returncode == 69 and "the cluster could not be asked" in done.stderr, done
 
 
 def test_a_broken_configuration_hides_no_job_of_this_machine(ended, unreachable, tmp_path):

@@ -54,6 +54,11 @@ int serve_find_named(struct job_call *x, const char *name, json_t **ret_status, 
 
     if (r < 0)
         return r;
+    if (r == 0 && x->without_yarn < 0)
+        return err_set(err, x->without_yarn,
+                       "there is no deployment '%s' on this machine, and the cluster could not be "
+                       "asked",
+                       name);
     if (r == 0) {
         err_set(err, -ENOENT, "there is no deployment '%s'", name);
         err_hint(err, "'ydl serve list' shows those there are");
