@@ -52,6 +52,10 @@ int64_t budget_delay(uint8_t *young, int64_t lived)
         *young = 1;
         return 0;
     }
+    /* A server that somebody kills now and then would be away longer and longer, and in the end all
+     * replicas of it at once. */
+    if (lived >= BUDGET_SETTLED_MS)
+        return FIRST_DELAY_MS;
     for (uint8_t i = 1; i < *young && delay < BUDGET_DELAY_MAX_MS; i++)
         delay *= 2;
     if (delay >= BUDGET_DELAY_MAX_MS)

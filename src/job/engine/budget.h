@@ -23,8 +23,10 @@ int budget_use(struct budget *b, int64_t max, int64_t window, int64_t now);
 int budget_add(struct budget *b, int64_t at);
 
 /* How long to wait before the next start of something that keeps dying young. The first restart is
- * at once, then 1 s, 2 s, 4 s … 30 s; what lived for BUDGET_LONG_MS starts afresh. */
+ * at once, then 1 s, 2 s, 4 s … 30 s; what lived for BUDGET_LONG_MS starts afresh. What lived for
+ * BUDGET_SETTLED_MS waits for 1 s and no longer: it can start. */
 #define BUDGET_LONG_MS 10000
+#define BUDGET_SETTLED_MS 2000
 #define BUDGET_DELAY_MAX_MS 30000
 int64_t budget_delay(uint8_t *young, int64_t lived);
 

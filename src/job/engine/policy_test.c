@@ -139,9 +139,12 @@ static void waits_grow_and_start_afresh(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(want); i++)
-        assert_int_equal(budget_delay(&young, 9999), want[i]);
+        assert_int_equal(budget_delay(&young, BUDGET_SETTLED_MS - 1), want[i]);
     for (int i = 0; i < 1000; i++)
         assert_int_equal(budget_delay(&young, 0), BUDGET_DELAY_MAX_MS);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(budget_delay(&young, i % 2 ? BUDGET_SETTLED_MS : 9999), 1000);
+    assert_int_equal(budget_delay(&young, 0), BUDGET_DELAY_MAX_MS); /* it does not start any more */
     assert_int_equal(budget_delay(&young, 10000), 0);
     assert_int_equal(budget_delay(&young, 5), 1000);
 }
