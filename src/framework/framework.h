@@ -89,6 +89,7 @@ struct framework {
     bool rejoins;             /* tasks find each other through our server: one can move alone */
     bool elastic;             /* tasks need not know of each other: one can move or join alone */
     bool keeps_ports;         /* a task that moves has the same ports there, if they are free */
+    bool stands_in;           /* tasks of a role stand in for each other: they keep apart */
     enum spec_policy restart; /* what --restart or --max-restarts without a policy means… */
     enum spec_policy restart_serving; /* …and where there are servers; DEFAULT: the same */
     enum framework_port port;

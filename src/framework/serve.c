@@ -26,6 +26,7 @@ const struct framework framework_serve = {
     .names = true,
     .elastic = true,
     .keeps_ports = true,
+    .stands_in = true,
     .restart = SPEC_RESTART_TASK,
     .port = FRAMEWORK_PORT_RELEASE,
 };

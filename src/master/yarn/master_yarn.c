@@ -83,6 +83,7 @@ static int yarn_start_platform(struct master *m, const struct platform_events *o
         .boot = &c->boot,
         .node = c->node_conf,
         .images = m->images_by_platform,
+        .apart = m->framework->stands_in,
         .early = take(c->early),
         .shown = { .host = c->host, .rpc_port = y->api_port, .tracking_url = y->page_url },
     };

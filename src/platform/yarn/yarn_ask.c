@@ -4,6 +4,7 @@
 
 #define SERVED_SHARE 3 / 2 /* of a heartbeat: by then a node that has room has said so */
 #define SERVED_MIN_MS 300  /* however quick the nodes are, the RM needs its time too */
+#define APART_MS 3000      /* … and where two on one node would be lost together */
 #define CHOICE_MAX 64      /* nodes that one container is asked for on */
 #define CHOICE_MS 5000     /* then others have their turn, and those that are new */
 
@@ -139,7 +140,8 @@ static int64_t waits_since(const struct yarn_platform *p, const struct yarn_seat
 int64_t yarn_ask_relax(struct yarn_platform *p)
 {
     const int64_t share = p->heartbeat * SERVED_SHARE;
-    const int64_t served = share > SERVED_MIN_MS ? share : SERVED_MIN_MS;
+    const int64_t least = p->opt.apart ? APART_MS : SERVED_MIN_MS;
+    const int64_t served = share > least ? share : least;
     const int64_t waits[] = {
         [ASKED_NODE] = served, [ASKED_CHOICE] = CHOICE_MS, [ASKED_NOTHING] = served
     };

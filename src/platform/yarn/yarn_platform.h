@@ -34,6 +34,7 @@ struct yarn_options {
     const struct yarn_boot *boot; /* with the address that agents are to dial */
     const struct conf *node;      /* says where the scheduler is, if it is not NULL */
     bool images;                  /* containers are made of the job's images: yarn_image.h */
+    bool apart;                   /* a container waits longer for a node of its own */
     struct amrm_conf shown;       /* what the ResourceManager shows of us */
     struct yarn_early *early;     /* taken over, also when yarn_new() fails; or NULL */
 };
