@@ -79,6 +79,14 @@ def wanted_of(shop, name, *words):
     return [json.loads(line)["kind"] for line in done.stdout.splitlines()]
 
 
+def test_java_counts_in_the_digits_of_json_in_every_country(shop):
+    """Egypt's are others."""
+    wanted = wanted_of(shop, "guarded", "--key-file", "keys")
+    done = shop.command(*CLIENTS["java"](shop.guarded, "rows.csv"),
+                        env={"SERVE_KEY_FILE": "keys", "JAVA_TOOL_OPTIONS": "-Duser.language=ar -Duser.country=EG"})
+    assert near(answers("java", done), wanted)
+
+
 def test_all_clients_get_the_same_answers(shop):
     wanted = wanted_of(shop, "guarded", "--key-file", "keys")
     assert len(wanted) == ROWS and all(abs(sum(row) - 1) < 1e-5 for row in wanted)
