@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 
@@ -100,7 +101,7 @@ public class Client {
     float[][] predict(String input, List<float[]> rows) throws IOException, InterruptedException {
         int width = rows.get(0).length;
         int size = 4 * rows.size() * width;
-        byte[] head = String.format("{\"inputs\": [{\"name\": \"%s\", \"datatype\": \"FP32\", \"shape\": [%d, %d],"
+        byte[] head = String.format(Locale.ROOT, "{\"inputs\": [{\"name\": \"%s\", \"datatype\": \"FP32\", \"shape\": [%d, %d],"
                 + " \"parameters\": {\"binary_data_size\": %d}}], \"parameters\": {\"binary_data_output\": true}}",
                 input, rows.size(), width, size).getBytes(StandardCharsets.UTF_8);
         ByteBuffer body = ByteBuffer.allocate(head.length + size).order(ByteOrder.LITTLE_ENDIAN).put(head);

@@ -89,12 +89,17 @@ class Deployment:
             pause = min(2 * pause, 5)
 
 
+def number(value):
+    """NULL is NaN to a model, as with pandas: a missing value."""
+    return float("nan") if value is None else value
+
+
 def scorer(deployment, numbers):
     """A function of the rows of a partition. Each task has a connection of its own, for all its batches."""
 
     def score(rows):
         while batch := list(islice(rows, BATCH)):
-            for row, answer in zip(batch, deployment.predict([[row[i] for i in numbers] for row in batch])):
+            for row, answer in zip(batch, deployment.predict([[number(row[i]) for i in numbers] for row in batch])):
                 yield (*row, [float(value) for value in answer])
 
     return score

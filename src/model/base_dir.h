@@ -6,6 +6,10 @@
 
 struct progress;
 
+/* 1: a directory with numbered versions; 0: one model, a file or a directory, which may well hold
+ * directories with numbers when it is a handler or a command. */
+int base_dir_is(struct fs *fs, const char *path, struct err *err);
+
 /* The numbers in a base directory, in rising order. -ENOENT with a sentence when there is none. */
 int base_dir_versions(struct fs *fs, const char *base, struct version_list *ret, struct err *err);
 

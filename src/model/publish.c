@@ -6,6 +6,7 @@
 #include "loop/fiber.h"
 #include "model/git_head.h"
 #include "model/layout.h"
+#include "model/publish_same.h"
 #include "model/store.h"
 
 #include <stdio.h>
@@ -210,7 +211,8 @@ static int publish_appear(struct publishing *p, struct err *err)
     return r;
 }
 
-/* Is the newest version, or the one that was asked for, the same, file by file? */
+/* Is the newest version, or the one that was asked for, the same by now? Somebody may have
+ * published the same files while ours were copied. */
 static int publish_unchanged(struct publishing *p, struct err *err)
 {
     struct model_ref ref = { .version = p->what->version };
@@ -229,6 +231,15 @@ static int publish_unchanged(struct publishing *p, struct err *err)
 }
 
 /* ---- all of it ---- */
+
+/* Nothing is to be written, and nothing is, when the same files are there. */
+static int publish_first(const struct publishing *p, struct err *err)
+{
+    int r = p->what->if_changed ? publish_same(p->r, p->what, p->files, &p->ret->manifest, err) : 0;
+
+    p->ret->unchanged = r > 0;
+    return r < 0 ? r : 0;
+}
 
 /* Said before gigabytes are copied for nothing; the rename has the last word. */
 static int publish_early(const struct publishing *p, struct err *err)
@@ -307,6 +318,12 @@ int model_publish_files(const struct models *r, const struct model_publish *what
     int x = model_name_check("model", what->name, err);
 
     *ret = (struct model_published){ 0 };
+    if (x == 0)
+        x = publish_first(&p, err);
+    if (x < 0 || ret->unchanged) {
+        publish_done(&p);
+        return x;
+    }
     if (x == 0)
         x = model_files_format(files, &p.facts, err);
     if (x == 0 && fs_is_local(files->fs) && !what->commit)

@@ -2,6 +2,8 @@
  *
  *     look at the files ──► stage: copy, hash, flush ──► manifest ──► one rename ──► published
  *
+ * With `if_changed` they are hashed first, and nothing is written when they are there already.
+ *
  * Whatever ends it before the rename, a failure or kill -9, leaves nothing but a directory below
  * .staging, which `ydl model prune` sweeps. For `ydl model push`, and for what a job publishes at
  * its success. Fibers only. */

@@ -25,6 +25,10 @@ const struct find_library find_tensorflow = {
     .variable = "TENSORFLOW_LIBRARY_PATH",
 };
 
+/* The second one needs what the first one has. */
+static const char *const find_onnxruntime_cuda[] = { "libonnxruntime_providers_shared.so",
+                                                     "libonnxruntime_providers_cuda.so", NULL };
+
 const struct find_library find_onnxruntime = {
     .what = "ONNX Runtime",
     .file = "libonnxruntime.so", /* and its version: libonnxruntime.so.1.31.1 */
@@ -32,6 +36,7 @@ const struct find_library find_onnxruntime = {
     .package = "onnxruntime",
     .inner = "capi",
     .variable = "ONNXRUNTIME_LIBRARY_PATH",
+    .cuda = find_onnxruntime_cuda,
 };
 
 /* The package is called xgboost or xgboost-cpu, its directory xgboost. */

@@ -30,6 +30,7 @@ struct find_library {
     const char *package;  /* the directory of the Python package that brings it, and its name */
     const char *inner;    /* where in that directory it is: "capi"; NULL: in itself */
     const char *variable; /* may name the file or its directory; NULL: none */
+    const char *const *cuda; /* files beside it that it opens by itself to use CUDA; NULL: none */
 };
 
 extern const struct find_library find_lightgbm, find_mxnet, find_onnxruntime, find_tensorflow,

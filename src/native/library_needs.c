@@ -30,7 +30,7 @@ struct elf {
 struct needs {
     struct strs *ret;
     struct strs dirs; /* that $ORIGIN has led to */
-    bool system;
+    bool system, no_cuda;
 };
 
 /* ---- one file ---- */
@@ -154,6 +154,22 @@ static bool needs_is_machine(const char *name)
     return false;
 }
 
+/* CUDA's, its libraries' and the driver's. */
+static bool needs_is_cuda(const char *name)
+{
+    static const char *const parts[] = { "libcuda.",   "libcudart.",    "libcudnn",
+                                         "libcublas",  "libcufft",      "libcufile",
+                                         "libcurand.", "libcusolver",   "libcusparse",
+                                         "libcupti.",  "libnccl.",      "libnpp",
+                                         "libnvrtc",   "libnvJitLink.", "libnvToolsExt.",
+                                         "libnvidia-", "libnvinfer",    "libnvonnxparser." };
+
+    for (size_t i = 0; i < COUNT_OF(parts); i++)
+        if (str_starts(name, parts[i]))
+            return true;
+    return false;
+}
+
 static char *needs_in(const char *dir, const char *name)
 {
     AUTO_FREE char *path = path_join(dir, name);
@@ -173,7 +189,8 @@ static char *needs_find(const struct needs *x, const char *name)
     };
     char *found = NULL;
 
-    if (!path_is_name(name, strlen(name)) || needs_is_machine(name))
+    if (!path_is_name(name, strlen(name)) || needs_is_machine(name) ||
+        (x->no_cuda && needs_is_cuda(name)))
         return NULL;
     for (size_t i = 0; i < x->dirs.n && !found; i++)
         found = needs_in(x->dirs.v[i], name);
@@ -229,14 +246,57 @@ static int needs_look(struct needs *x, const char *path, const char *self, struc
 }
 
 /* What is found is looked at in its turn. */
+static int needs_all(struct needs *x, const char *path, struct err *err)
+{
+    size_t at = x->ret->n;
+    int r = needs_look(x, path, path, err);
+
+    for (; r == 0 && at < x->ret->n; at++)
+        r = needs_look(x, x->ret->v[at], path, err);
+    return r;
+}
+
 int library_needs(const char *path, bool system, struct strs *ret, struct err *err)
 {
     struct needs x = { .ret = ret, .system = system };
-    size_t at = ret->n;
-    int r = needs_look(&x, path, path, err);
+    int r = needs_all(&x, path, err);
 
-    for (; r == 0 && at < ret->n; at++)
-        r = needs_look(&x, ret->v[at], path, err);
+    strs_done(&x.dirs);
+    return r;
+}
+
+static int needs_add_beside(struct needs *x, const struct find_library *l, const char *path,
+                            const char *name, struct err *err)
+{
+    AUTO_FREE char *dir = path_dir(path);
+    AUTO_FREE char *beside = dir ? needs_in(dir, name) : NULL;
+
+    if (!dir)
+        return err_oom(err);
+    if (!beside) {
+        err_set(err, -ENOENT, "%s '%s' cannot use CUDA: there is no '%s' beside it", l->what, path,
+                name);
+        err_hint(err,
+                 "install a %s with CUDA (the Python package '%s-gpu') and name it with "
+                 "--backend, or leave --device out",
+                 l->what, l->package);
+        return -ENOENT;
+    }
+    if (strs_has(x->ret, beside))
+        return 0;
+    if (strs_add(x->ret, beside) < 0)
+        return err_oom(err);
+    return needs_all(x, beside, err);
+}
+
+int library_needs_cuda(const struct find_library *l, const char *path, struct strs *ret,
+                       struct err *err)
+{
+    struct needs x = { .ret = ret, .no_cuda = true };
+    int r = needs_all(&x, path, err);
+
+    for (const char *const *name = l->cuda; r == 0 && name && *name; name++)
+        r = needs_add_beside(&x, l, path, *name, err);
     strs_done(&x.dirs);
     return r;
 }

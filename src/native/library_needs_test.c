@@ -86,6 +86,54 @@ static void what_it_loads_from_its_package_is_found_and_what_that_loads(void **s
     (void)path_remove(dir, NULL);
 }
 
+/* They open files by themselves that no list of theirs names. */
+static void what_it_opens_for_cuda_is_found_without_cuda_itself(void **state)
+{
+    static const char *const plugins[] = { "libplug_shared.so", "libplug_cuda.so", NULL };
+    static const struct find_library library = { .what = "Plug",
+                                                 .package = "plug",
+                                                 .cuda = plugins };
+    static const char *const first[] = { "libcudart.so.12", NULL };
+    static const char *const second[] = { "libz.so.1", "libcublas.so.12", "libcudnn.so.9",
+                                          "libx.so",   "libcuda.so.1",    NULL };
+    static const char *const none[] = { NULL };
+    static const char *const cuda[] = { "libcudart.so.12", "libcublas.so.12", "libcudnn.so.9",
+                                        "libcuda.so.1" };
+    char dir[TEST_PATH];
+    struct err err = ERR_INIT;
+    AUTO_STRS found = { 0 };
+    AUTO_FREE char *path = NULL;
+    struct tiny t;
+
+    (void)state;
+    assert_true(test_dir(dir, "needs"));
+    path = path_join(dir, "p/libx.so");
+    assert_non_null(path);
+    tiny_make(&t, NULL, none);
+    put_file(dir, "p/libplug_shared.so", &t, sizeof(t));
+    put_file(dir, "p.libs/libz.so.1", &t, sizeof(t));
+    for (size_t i = 0; i < COUNT_OF(cuda); i++) {
+        AUTO_FREE char *name = str_printf("nvidia/lib/%s", cuda[i]);
+
+        put_file(dir, name, &t, sizeof(t));
+    }
+    tiny_make(&t, "$ORIGIN/../nvidia/lib", first);
+    put_file(dir, "p/libx.so", &t, sizeof(t));
+    assert_int_equal(library_needs_cuda(&library, path, &found, &err), -ENOENT);
+    assert_non_null(strstr(err.text, "there is no 'libplug_cuda.so' beside it"));
+    strs_done(&found);
+    err_clear(&err);
+    tiny_make(&t, "$ORIGIN/../p.libs:$ORIGIN:$ORIGIN/../nvidia/lib", second);
+    put_file(dir, "p/libplug_cuda.so", &t, sizeof(t));
+    assert_int_equal(strs_add(&found, path), 0); /* a caller that has it already */
+    assert_int_equal(library_needs_cuda(&library, path, &found, &err), 0);
+    assert_int_equal(found.n, 4);
+    assert_true(str_ends(found.v[1], "/p/libplug_shared.so"));
+    assert_true(str_ends(found.v[2], "/p/libplug_cuda.so"));
+    assert_true(str_ends(found.v[3], "/p.libs/libz.so.1"));
+    (void)path_remove(dir, NULL);
+}
+
 /* Each byte of the headers and the section set to its most, and the file cut off everywhere. */
 static void a_broken_file_needs_nothing_bad(void **state)
 {
@@ -149,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_it_loads_from_its_package_is_found_and_what_that_loads),
+        cmocka_unit_test(what_it_opens_for_cuda_is_found_without_cuda_itself),
         cmocka_unit_test(a_broken_file_needs_nothing_bad),
         cmocka_unit_test(what_is_no_file_is_not_needed),
         cmocka_unit_test(a_file_that_is_not_there_is_an_error),

@@ -152,6 +152,30 @@ def test_a_base_directory_goes_in_and_comes_out(filled, tmp_path):
     filled.fails(1, "import", base / "1", "x", says="has no numbered versions")
 
 
+def test_a_path_is_imported_or_pushed_by_what_is_there(registry, tmp_path):
+    """What a front end says of a path that only the registry's file systems reach."""
+    base, one = handler(tmp_path / "base" / "3").parent, handler(tmp_path / "one" / "2026").parent
+    for path, name, versions in ((f"file://{base}", "several", [3]), (f"file://{one}", "years", [2026])):
+        registry.ok("import", "--or-push", path, f"{name}:7")
+        assert registry.versions(name) == versions
+    handler(one)  # a handler, whatever else its directory holds
+    assert "single:7 published" in registry.ok("import", "--or-push", f"file://{one}", "single:7")
+    assert "single:7 is there already" in registry.ok("import", "--or-push", one, "single")
+    assert "single:8 published" in registry.ok("import", "--or-push", handler(tmp_path / "two", "2"), "single")
+    registry.fails(1, "import", "--or-push", tmp_path / "none", "x", says="o such file")
+    registry.fails(2, "import", base, "several:7", says="import keeps the numbers of the directories")
+
+
+def test_versions_on_hdfs_are_seen_there(hdfs_registry, cluster, tmp_path):
+    top = hdfs_registry.place.rpartition("/")[0]
+    handler(tmp_path / "base" / "3")
+    cluster.fs("-put", str(tmp_path / "base"), top.removeprefix("hdfs://"))
+    hdfs_registry.ok("import", "--or-push", f"{top}/base", "several")
+    hdfs_registry.ok("import", "--or-push", f"{top}/base/3", "single")
+    assert (hdfs_registry.versions("several"), hdfs_registry.versions("single")) == ([3], [1])
+    hdfs_registry.fails(1, "import", "--or-push", f"{top}/none", "x", says="o such file")
+
+
 def test_verify_knows_the_versions_that_are_not_there(registry, hello):
     registry.ok("push", hello, "m")
     registry.fails(1, "verify", "m:2", says="there is no version 2 of 'm'")

@@ -128,6 +128,31 @@ def test_unchanged_files_make_no_version_when_asked(registry, hello):
     assert registry.versions("m") == [1, 2]
 
 
+def test_unchanged_files_are_not_copied_to_find_that_out(registry, hello, tmp_path):
+    """Names, sizes and bytes are compared where they are, with those of requests to warm up."""
+    (tmp_path / "warm.json").write_text('{"inputs": []}')
+    handler(hello, "a")
+    warm = ("--warmup", tmp_path / "warm.json", "--if-changed")
+    registry.ok("push", hello, "m", *warm)
+    directories = [path for path in (tmp_path / "registry").rglob("*") if path.is_dir()]
+
+    def written():
+        return [path.stat().st_mtime_ns for path in directories]
+
+    before = written()
+    assert registry.json("push", hello, "m", *warm)["unchanged"]
+    assert registry.json("push", hello, "m:1", *warm)["version"] == 1
+    assert len(before) > 3 and written() == before
+    handler(hello, "b")  # as long as before
+    for words, version in ((warm, 2), (("--if-changed",), 3), (warm, 4)):
+        told = registry.json("push", hello, "m", *words)
+        assert not told["unchanged"] and told["version"] == version and written() != before
+    (tmp_path / "warm.json").write_text('{"inputs": {}}')
+    assert registry.json("push", hello, "m", *warm)["version"] == 5
+    registry.fails(73, "push", hello, "m:4", *warm, says="m:4 exists already")
+    registry.ok("verify", "m")
+
+
 def test_the_registry_is_where_the_configuration_says(plain_env, hello, tmp_path):
     """The user's own directory, then the key model.registry, then the option."""
     own = Registry(str(tmp_path / "x"), plain_env, tmp_path)

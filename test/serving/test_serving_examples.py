@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import runpy
 import signal
 import socket
 import stat
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from unittest import mock
 from urllib.parse import urlsplit
 
 import environment
@@ -79,6 +81,27 @@ def wanted_of(shop, name, *words):
     """What `ydl predict` says to the same rows."""
     done = shop.run("predict", name, "--csv", "rows.csv", *words, check=0)
     return [json.loads(line)["kind"] for line in done.stdout.splitlines()]
+
+
+def test_java_counts_in_the_digits_of_json_in_every_country(shop):
+    """Egypt's are others."""
+    wanted = wanted_of(shop, "guarded", "--key-file", "keys")
+    done = shop.command(*CLIENTS["java"](shop.guarded, "rows.csv"),
+                        env={"SERVE_KEY_FILE": "keys", "JAVA_TOOL_OPTIONS": "-Duser.language=ar -Duser.country=EG"})
+    assert near(answers("java", done), wanted)
+
+
+def test_null_of_spark_is_nan_to_the_model(monkeypatch):
+    """Also without pandas, which does that by itself. Spark is not there: what tasks run does not need it."""
+    for name in ("pyspark", "pyspark.sql", "pyspark.sql.types"):
+        monkeypatch.setitem(sys.modules, name, mock.MagicMock())
+    example = runpy.run_path(str(EXAMPLES / "spark_map_partitions.py"), run_name="example")
+    deployment = mock.Mock()
+    deployment.predict.return_value = [[1], [2]]
+    rows = [("a", 1.5, None), ("b", None, 2.5)]
+    assert list(example["scorer"](deployment, [1, 2])(iter(rows))) == [(*rows[0], [1.0]), (*rows[1], [2.0])]
+    (sent,), _ = deployment.predict.call_args
+    assert json.dumps(sent) == "[[1.5, NaN], [NaN, 2.5]]"
 
 
 def test_all_clients_get_the_same_answers(shop):

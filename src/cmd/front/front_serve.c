@@ -192,7 +192,8 @@ static int serve_push(const struct front_ask *a, const struct serving *s, struct
                       struct err *err)
 {
     static const char *const same[] = { "--registry", "--conf", "--json", "--quiet", "--verbose" };
-    bool versions = !is_one_model(s->path) && has_versions(s->path);
+    bool far = strstr(s->path, "://"); /* where the command will look, and nobody here can */
+    bool versions = !far && !is_one_model(s->path) && has_versions(s->path);
     AUTO_FREE char *model =
         versions || !s->version ? strdup(s->name) : str_printf("%s:%s", s->name, s->version);
     int r = check_path(s->path, err);
@@ -210,9 +211,9 @@ static int serve_push(const struct front_ask *a, const struct serving *s, struct
         return 0;
     }
     front_before(c, "model");
-    front_before(c, versions ? "import" : "push");
+    front_before(c, versions || far ? "import" : "push");
     if (!versions)
-        front_before(c, "--if-changed");
+        front_before(c, far ? "--or-push" : "--if-changed");
     for (size_t i = 0; i < COUNT_OF(same); i++)
         serve_same(a, same[i], c);
     front_before(c, "--");

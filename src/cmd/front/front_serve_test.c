@@ -103,8 +103,11 @@ static void a_path_is_put_into_the_registry_first(void **state)
           "model import -- flowers flowers && serve deploy --on yarn flowers:1" },
         { "handler", "model push --if-changed -- handler handler && "
                      "serve deploy --on yarn handler" },
-        { "hdfs://a/m.onnx", "model push --if-changed -- hdfs://a/m.onnx m && "
-                             "serve deploy --on yarn m" },
+        { "hdfs://a/m.onnx --model_version 2", /* where versions may lie, too */
+          "model import --or-push -- hdfs://a/m.onnx m:2 && serve deploy --on yarn m:2" },
+        { "--model_base_path hdfs:///models/flowers",
+          "model import --or-push -- hdfs:///models/flowers flowers && "
+          "serve deploy --on yarn flowers" },
         { "digits.onnx", "serve deploy --on yarn digits",
           "'digits.onnx' is not put into the registry", planned },
     };

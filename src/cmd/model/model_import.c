@@ -2,6 +2,11 @@
 #include "cmd/model/model_call.h"
 #include "model/base_dir.h"
 
+struct args {
+    struct model_where where;
+    bool or_push;
+};
+
 struct importing {
     struct model_call *c;
     const char *name;
@@ -52,11 +57,34 @@ static int import_one(const struct importing *t, int64_t version, struct err *er
     return import_tell(t, version, p.manifest.format, p.unchanged, err);
 }
 
-static int import_all(struct importing *t, struct err *err)
+/* BASE is one model, and no directory of versions. */
+static int import_push(const struct importing *t, int64_t version, struct err *err)
 {
+    const struct model_publish what = {
+        .name = t->name,
+        .version = version,
+        .path = t->c->x->cli->operands[0],
+        .if_changed = true,
+        .quiet = t->c->x->globals->quiet,
+    };
+    AUTO_MODEL_PUBLISHED p = { 0 };
+    int r = model_publish(&t->c->r, &what, &p, err);
+
+    return r < 0 ? r : import_tell(t, p.manifest.version, p.manifest.format, p.unchanged, err);
+}
+
+static int import_all(struct importing *t, int64_t version, struct err *err)
+{
+    const struct args *a = model_args(t->c);
     AUTO_VERSION_LIST all = { 0 };
     int r = fs_find(t->c->set, t->c->x->cli->operands[0], FS_ON_LOCAL, &t->fs, &t->base, err);
 
+    if (r == 0 && a->or_push) {
+        r = base_dir_is(t->fs, t->base, err);
+        if (r <= 0)
+            return r < 0 ? r : import_push(t, version, err);
+        r = 0;
+    }
     if (r == 0)
         r = base_dir_versions(t->fs, t->base, &all, err);
     for (size_t i = 0; r == 0 && i < all.n; i++)
@@ -66,17 +94,18 @@ static int import_all(struct importing *t, struct err *err)
 
 static int model_import_work(struct model_call *c, struct err *err)
 {
+    const struct args *a = model_args(c);
     AUTO_JSON *rows = json_array();
     struct importing t = { .c = c, .rows = rows };
     struct model_ref ref;
     json_t *v = NULL;
     int r = rows ? model_operand(c, 1, &ref, err) : err_oom(err);
 
-    if (r == 0 && (ref.version || *ref.alias))
+    if (r == 0 && ((ref.version && !a->or_push) || *ref.alias))
         r = cli_bad(err, "import keeps the numbers of the directories: write NAME alone");
     t.name = ref.name;
     if (r == 0)
-        r = import_all(&t, err);
+        r = import_all(&t, ref.version, err);
     free(t.base);
     if (r < 0 || !c->x->globals->json)
         return r;
@@ -91,9 +120,16 @@ const struct cli_verb verb_model_import = {
             "already exists\n"
             "is skipped if it has the same files, so that an import can be repeated; with other "
             "files it is\n"
-            "an error. Versions that were removed from the registry are skipped, too.",
-    .opts = model_where_opts, .args_size = sizeof(struct model_where),
-    .operands = "BASE NAME",
+            "an error. Versions that were removed from the registry are skipped, too.\n\n"
+            "With --or-push, BASE may also be one model: it is published as 'ydl model push "
+            "--if-changed'\n"
+            "does, under VERSION or the next free number. VERSION is ignored for a directory of "
+            "versions.",
+    CLI_OPTS(struct args,
+      MODEL_REGISTRY_OPT,
+      { "or-push", 0, CLI_FLAG, offsetof(struct args, or_push), NULL, NULL,
+        "if BASE has no numbered versions, publish BASE itself" }),
+    .operands = "BASE NAME[:VERSION]",
     .least = 2, .most = 2,
     .complete = CLI_DIRS,
     CLI_EXAMPLES({ "ydl model import /srv/models/resnet resnet", "publish /srv/models/resnet/1, 2 …" }),

@@ -88,6 +88,26 @@ static bool is_there(struct bench *b, const char *name)
     return access(path, F_OK) == 0;
 }
 
+/* Walked as HDFS is: by lists of names, which are the same calls for both. */
+static bool far;
+bool __real_fs_is_local(const struct fs *fs);
+bool __wrap_fs_is_local(const struct fs *fs);
+
+bool __wrap_fs_is_local(const struct fs *fs)
+{
+    return !far && __real_fs_is_local(fs);
+}
+
+static int walk_far(const struct tree_walk *w, struct bench *b, struct err *err)
+{
+    int r;
+
+    far = true;
+    r = tree_walk(w, b->fs, err);
+    far = false;
+    return r;
+}
+
 /* ---- walking ---- */
 
 static int tell(void *arg, const char *what, const char *name)
@@ -222,6 +242,28 @@ static void what_disappears_is_passed_over(struct bench *b)
     w.on_file = remove_it;
     assert_int_equal(tree_walk_local(&w, NULL), 0);
     assert_string_equal(buf_text(&b->told), "D ., D stays");
+}
+
+static void what_disappears_from_hdfs_is_passed_over(struct bench *b)
+{
+    struct tree_walk w = walk_of(b, TREE_LINKS_FILES);
+    struct err err = ERR_INIT;
+
+    put(b, "a/1", ""); /* is read when all names of the root are known */
+    put(b, "gone/1", "");
+    put(b, "stays/1", "");
+    make_dir(b, "void");
+    assert_int_equal(walk_far(&w, b, &err), 0);
+    assert_string_equal(buf_text(&b->told),
+                        "D ., D a, F a/1, D gone, F gone/1, D stays, F stays/1, D void, E void");
+    w = walk_of(b, TREE_LINKS_FILES);
+    w.on_file = remove_it;
+    assert_int_equal(walk_far(&w, b, &err), 0);
+    assert_int_equal(err.code, 0);
+    assert_string_equal(buf_text(&b->told), "D ., D a, D stays, D void, E void");
+    w.root = "/none/of/these";
+    assert_int_equal(walk_far(&w, b, &err), -ENOENT);
+    assert_non_null(strstr(err.text, "/none/of/these"));
 }
 
 static int exchange_it(void *arg, const struct tree_item *e, struct err *err)
@@ -408,6 +450,7 @@ ON_BENCH(limits_are_told_in_words)
 ON_BENCH(a_circle_of_links_ends)
 ON_BENCH(a_root_must_be_there)
 ON_BENCH(what_disappears_is_passed_over)
+ON_BENCH(what_disappears_from_hdfs_is_passed_over)
 ON_BENCH(a_directory_that_becomes_a_link_is_not_followed)
 ON_BENCH(a_tree_is_copied_with_its_empty_directories)
 ON_BENCH(files_are_under_way_within_limits)
@@ -424,6 +467,7 @@ int main(void)
         cmocka_unit_test(test_a_circle_of_links_ends),
         cmocka_unit_test(test_a_root_must_be_there),
         cmocka_unit_test(test_what_disappears_is_passed_over),
+        cmocka_unit_test(test_what_disappears_from_hdfs_is_passed_over),
         cmocka_unit_test(test_a_directory_that_becomes_a_link_is_not_followed),
         cmocka_unit_test(test_a_tree_is_copied_with_its_empty_directories),
         cmocka_unit_test(test_files_are_under_way_within_limits),

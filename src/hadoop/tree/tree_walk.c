@@ -181,20 +181,62 @@ static int tree_far_found(struct tree_state *s, const char *in, const struct fs_
     return tree_found(s, &(struct tree_item){ below, e->path, e->type, e->length, NULL }, err);
 }
 
+/* How a call went for a directory: one below the root that is there no more has nothing (more) in
+ * it, which is 0. */
+static int tree_far_gone(const char *name, int r, const struct err *why, struct err *err)
+{
+    if (r == -ENOENT && *name)
+        return 0;
+    if (r < 0 && err)
+        *err = *why;
+    return r;
+}
+
+static int tree_far_next(struct fs_list *list, const char *name, const struct fs_entry **ret,
+                         struct err *err)
+{
+    struct err why = ERR_INIT;
+
+    return tree_far_gone(name, fs_list_next(list, ret, &why), &why, err);
+}
+
+/* The first name in a directory is fetched before the directory is told: it may have gone since it
+ * was found. 1 and *ret; 0: it is empty, or *ret_list is NULL as it has gone. */
+static int tree_far_first(struct fs *fs, const char *name, const char *path,
+                          struct fs_list **ret_list, const struct fs_entry **ret, struct err *err)
+{
+    struct err why = ERR_INIT;
+    int r = fs_list_open(fs, path, ret_list, &why);
+
+    if (r == 0)
+        r = fs_list_next(*ret_list, ret, &why);
+    if (r == -ENOENT)
+        *ret_list = fs_list_close(*ret_list);
+    return tree_far_gone(name, r, &why, err);
+}
+
 static int tree_far_dir(struct tree_state *s, struct fs *fs, const char *name, const char *path,
                         struct err *err)
 {
     const struct tree_walk *w = s->walk;
     const struct tree_item at = { name, path, FS_DIRECTORY, 0, NULL };
     AUTO_FS_LIST *list = NULL;
-    const struct fs_entry *e;
-    int r = w->on_dir ? w->on_dir(w->arg, &at, err) : 0;
+    const struct fs_entry *e = NULL;
+    int more = tree_far_first(fs, name, path, &list, &e, err), r = 0;
 
+    if (more < 0 || !list)
+        return more;
+    if (w->on_dir)
+        r = w->on_dir(w->arg, &at, err);
     if (r != 0)
         return r < 0 ? r : 0;
-    r = fs_list_open(fs, path, &list, err);
-    while (r == 0 && (r = fs_list_next(list, &e, err)) > 0)
+    while (r == 0 && more > 0) {
         r = tree_far_found(s, name, e, err);
+        if (r == 0)
+            more = tree_far_next(list, name, &e, err);
+    }
+    if (r == 0)
+        r = more;
     return r == 0 && w->on_left ? w->on_left(w->arg, name, s->empty, err) : r;
 }
 

@@ -109,11 +109,24 @@ static void on_fetched(void *user, uint64_t done, uint64_t total)
     g->want->on_progress(g->want->user, done, total);
 }
 
-/* Unused versions go first. */
+static int no_room(const struct getting *g, uint64_t there, uint64_t reserve, struct err *err)
+{
+    char need[STR_SIZE_MAX], have[STR_SIZE_MAX], keep[STR_SIZE_MAX];
+
+    return err_set(err, -ENOSPC,
+                   "'%s' has no room for %s:%lld, which needs %s: %s are free, and %s are to stay "
+                   "free",
+                   g->dir, g->want->model, (long long)g->want->version, str_size(g->m.bytes, need),
+                   str_size(there, have), str_size(reserve, keep));
+}
+
+/* Unused versions go first. A disk of which others have filled more than it was to be is one that
+ * may be so full: YARN gives out no others. */
 static int make_room(const struct getting *g, struct err *err)
 {
-    uint64_t wanted = g->m.bytes + MARGIN, there = node_dir_free(g->dir);
-    char need[STR_SIZE_MAX], have[STR_SIZE_MAX];
+    struct node_dir_disk disk = node_dir_disk(g->dir);
+    uint64_t keep = disk.total / 100 * g->want->keep_free;
+    uint64_t wanted = g->m.bytes + keep + MARGIN, there = disk.free;
     AUTO_NODE_CACHE_ENTRIES all = { 0 };
     AUTO_NODE_CACHE_ENTRIES gone = { 0 };
     AUTO_FREE char *above = path_dir(g->dir);
@@ -127,12 +140,10 @@ static int make_room(const struct getting *g, struct err *err)
             how.keep += all.v[i].size;
     how.keep -= wanted - there < how.keep ? wanted - there : how.keep;
     (void)node_cache_prune(above, &how, &gone, NULL);
-    there = node_dir_free(g->dir);
-    if (there >= wanted)
-        return 0;
-    return err_set(err, -ENOSPC, "'%s' has no room for %s:%lld: it needs %s, and %s are free",
-                   g->dir, g->want->model, (long long)g->want->version, str_size(wanted, need),
-                   str_size(there, have));
+    there = node_dir_disk(g->dir).free;
+    if (there < keep)
+        keep = 0;
+    return there >= g->m.bytes + keep + MARGIN ? 0 : no_room(g, there, keep + MARGIN, err);
 }
 
 /* The new one takes its name; what was there is moved out of the way and removed. */

@@ -18,9 +18,15 @@ struct session;
 
 #define NODE_CACHE_LIMIT (INT64_C(50) << 30) /* bytes, unless somebody says otherwise */
 
+/* Per cent of a disk that the cache leaves free in the directories of a NodeManager, which takes a
+ * disk that is fuller than 90 % for bad, and with it perhaps the node
+ * (yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage). */
+#define NODE_CACHE_KEEP_FREE 10
+
 struct node_cache_want {
     const struct strs *dirs; /* DIR, in the order in which they are tried */
     uint64_t limit;          /* bytes in each of them, beyond which unused versions are removed */
+    unsigned keep_free;      /* per cent of a disk, unless others have filled more of it by then */
     const char *registry;    /* hdfs://… */
     const char *model;
     int64_t version;

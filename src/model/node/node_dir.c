@@ -49,11 +49,14 @@ int node_dir_make(const char *dir, char **ret, struct err *err)
     return node_dir_find(dir, ret, err);
 }
 
-uint64_t node_dir_free(const char *path)
+struct node_dir_disk node_dir_disk(const char *path)
 {
     struct statvfs st;
 
-    return statvfs(path, &st) < 0 ? UINT64_MAX : (uint64_t)st.f_bavail * st.f_frsize;
+    if (statvfs(path, &st) < 0)
+        return (struct node_dir_disk){ .free = UINT64_MAX };
+    return (struct node_dir_disk){ .free = (uint64_t)st.f_bavail * st.f_frsize,
+                                   .total = (uint64_t)st.f_blocks * st.f_frsize };
 }
 
 bool node_dir_is_hash(const char *name, const char *end)

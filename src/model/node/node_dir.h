@@ -14,7 +14,11 @@
 int node_dir_make(const char *dir, char **ret, struct err *err);
 /* The same without making it: -ENOENT. */
 int node_dir_find(const char *dir, char **ret, struct err *err);
-/* Bytes that may still be written there; UINT64_MAX where nobody knows. */
-uint64_t node_dir_free(const char *path);
+/* The disk that it is on, in bytes: what may still be written there (UINT64_MAX where nobody
+ * knows), and all there is (0 where nobody knows). */
+struct node_dir_disk {
+    uint64_t free, total;
+};
+struct node_dir_disk node_dir_disk(const char *path);
 /* Is it "HASH", or with `end` behind it? */
 bool node_dir_is_hash(const char *name, const char *end);

@@ -25,7 +25,7 @@ struct fetching {
 
 /* Where the platform has directories for this user on the node, which outlive containers; else with
  * the other caches of this user. */
-static int cache_dirs(struct strs *ret, struct err *err)
+static int cache_dirs(struct strs *ret, bool *ret_node, struct err *err)
 {
     const char *node = getenv(REPLICA_NODE_DIRS_ENV);
     AUTO_STRS dirs = { 0 };
@@ -37,7 +37,8 @@ static int cache_dirs(struct strs *ret, struct err *err)
     for (size_t i = 0; i < dirs.n; i++)
         if (*dirs.v[i] == '/' && strs_take(ret, path_join(dirs.v[i], "ydl")) < 0)
             return err_oom(err);
-    if (ret->n > 0)
+    *ret_node = ret->n > 0;
+    if (*ret_node)
         return 0;
     r = path_xdg(PATH_CACHE, "ydl", &own, err);
     return r < 0 ? r : strs_take(ret, take(own)) < 0 ? err_oom(err) : 0;
@@ -108,9 +109,12 @@ static void note(const struct fetching *f, const struct node_cache_want *w,
 static int get_version(struct fetching *f, const json_t *plan, json_t *version, struct err *err)
 {
     AUTO_STRS dirs = { 0 };
+    bool node = false;
+    int r = cache_dirs(&dirs, &node, err);
     const struct node_cache_want w = {
         .dirs = &dirs,
         .limit = (uint64_t)json_int_or(plan, "cache_limit", NODE_CACHE_LIMIT),
+        .keep_free = node ? NODE_CACHE_KEEP_FREE : 0,
         .registry = json_string_value(json_object_get(plan, "registry")),
         .model = json_string_value(json_object_get(version, "model")),
         .version = json_int_or(version, "version", 0),
@@ -123,7 +127,6 @@ static int get_version(struct fetching *f, const json_t *plan, json_t *version, 
     struct node_cache_got got = { .lock = -1 };
     int64_t began = loop_now(f->t->loop);
     AUTO_FREE char *path = NULL;
-    int r = cache_dirs(&dirs, err);
 
     if (r == 0)
         r = node_cache_get(f->t->loop, &w, &got, err);

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "native/haproxy_find.h"
 #include "native/library_needs.h"
+#include "native/model_library.h"
 #include "native/python.h"
 #include "pyenv/pyenv.h"
 #include "uploads/uploads.h"
@@ -57,15 +58,17 @@ static size_t common_dir(const struct strs *paths)
 }
 
 /* By its real place: names relative to it are the same there. */
-static int library_set(const char *library, struct strs *ret, struct err *err)
+static int library_set(const struct serve_model *m, struct strs *ret, struct err *err)
 {
-    AUTO_FREE char *real = realpath(library, NULL);
+    const struct find_library *l = model_library(m->v.m.format);
+    bool cuda = m->device && str_starts(m->device, "cuda");
+    AUTO_FREE char *real = realpath(m->v.library, NULL);
 
     if (!real)
-        return err_sys(err, "find '%s'", library);
+        return err_sys(err, "find '%s'", m->v.library);
     if (strs_add(ret, real) < 0)
         return err_oom(err);
-    return library_needs(real, false, ret, err);
+    return cuda && l ? library_needs_cuda(l, real, ret, err) : library_needs(real, false, ret, err);
 }
 
 static int add_library(struct serve_uploads *u, struct serve_model *m, json_t *files,
@@ -73,7 +76,7 @@ static int add_library(struct serve_uploads *u, struct serve_model *m, json_t *f
 {
     AUTO_STRS set = { 0 };
     size_t common;
-    int r = library_set(m->v.library, &set, err);
+    int r = library_set(m, &set, err);
 
     if (r < 0)
         return r;
