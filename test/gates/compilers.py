@@ -13,7 +13,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from source import C_DIRS, Tree
+from source import C_DIRS, Tree, accepted
 
 # What a compile command says about meaning; warnings come from ydl_flags, output options go.
 KEEP = ("-I", "-D", "-W", "-std", "-isystem")
@@ -26,14 +26,14 @@ def check(tree: Tree):
     # Headers have no command of their own: every flag that any file of their directory uses. That
     # clang takes them is seen where they are included.
     jobs += [("gcc", path, _flags_for(path, commands)) for path in tree.under(C_DIRS, ".h")]
-    accepted = Accepted(tree)
-    jobs = [job for job in jobs if not accepted.knows(*job)]
+    known = Accepted(tree)
+    jobs = [job for job in jobs if not known.knows(*job)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for job, problem in zip(jobs, pool.map(lambda job: _compile(tree.root, *job), jobs)):
             if problem:
                 yield problem
             else:
-                accepted.note(*job)
+                known.note(*job)
 
 
 class Accepted:
@@ -43,9 +43,7 @@ class Accepted:
         self.root = tree.root
         self.includes = _includes(tree)
         self.headers = [str(tree.root / path) for path in tree.under(C_DIRS, ".h")]
-        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        self.dir = Path(os.environ.get("YDL_CACHE_DIR") or Path(home) / "ydl") / "accepted"
-        self.dir.mkdir(parents=True, exist_ok=True)
+        self.dir = accepted()
 
     def knows(self, compiler: str, path: str, flags: list[str]) -> bool:
         name = self._name(compiler, path, flags)

@@ -1,6 +1,7 @@
 """What the gates see of the tree: its files, and C source without comments and strings."""
 
 import functools
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,14 @@ TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
 _NAME = re.compile(r"(\w+)\s*\($")
+
+
+def accepted() -> Path:
+    """Where it is noted what slow tools have accepted, by a digest of all that they looked at."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    found = Path(os.environ.get("YDL_CACHE_DIR") or Path(home) / "ydl") / "accepted"
+    found.mkdir(parents=True, exist_ok=True)
+    return found
 
 
 def is_test(path: str) -> bool:
@@ -79,6 +88,7 @@ class Function:
         return self.last - self.first + 1
 
 
+@functools.lru_cache(maxsize=None)
 def functions(text: str) -> list[Function]:
     """The functions that a C file defines. Bodies of macros are not looked into."""
     code = _DIRECTIVE.sub(_spaces, blank(text))

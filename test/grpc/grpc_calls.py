@@ -12,6 +12,7 @@ made some times; the line "end" ends that, and is answered with a list of {"call
 import json
 import sys
 import threading
+import time
 
 import grpc
 import numpy as np
@@ -20,6 +21,7 @@ import tritonclient.grpc as triton
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 PATIENCE = 60
+PAUSE_S = 0.002  # between the calls of one client: load, and not all that the machine can do
 
 
 class Caller:
@@ -86,6 +88,7 @@ class Load(threading.Thread):
                 self.answers.append(said)
             if self.calls == 20:
                 self.begun.set()
+            time.sleep(PAUSE_S)
 
     def end(self):
         self.over = True

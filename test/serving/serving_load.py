@@ -2,7 +2,10 @@
 
 import json
 import threading
+import time
 import urllib.request
+
+PAUSE_S = 0.002  # between the requests of one client: load, and not all that the machine can do
 
 
 def ask(url, path="/v1/models/mlp:predict", body=None, headers=None, timeout=60):
@@ -40,6 +43,7 @@ class Load(threading.Thread):
                 self.counts[self.wanted.index(answer)] += 1
             else:
                 self.wrong.append(answer)
+            time.sleep(PAUSE_S)
 
     def end(self):
         self.over = True

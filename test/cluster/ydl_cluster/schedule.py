@@ -22,8 +22,9 @@ MOST = 10  # workers; more find nothing to do
 PER_CORE = 3
 CLUSTERS_PER_CORE = 2  # workers that have one; it works also while it waits
 WORKER_MB = 2500  # a cluster, and what runs on it
-# How many workers may have a cluster of the same kind; 1 where nothing is said.
-SHARED = {"cluster": 3}
+# How many workers may have a cluster of the same kind; 1 where nothing is said. Each takes 20 s of a
+# core to start, and a tenth of a core while it waits.
+SHARED = {"cluster": 3 if len(os.sched_getaffinity(0)) > 2 else 2}
 # Shared by all tests of a session, but quickly made again.
 _CHEAP = {"venv", "needs_root", "image", "each_cluster", *KINDS}
 
