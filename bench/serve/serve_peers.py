@@ -9,7 +9,6 @@ import os
 import socket
 import subprocess
 import sys
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -60,25 +59,6 @@ def mlserver(venv: Path, port: int, home: Path, model: Path) -> list:
     return [venv / "bin" / "mlserver", "start", home]
 
 
-def torchserve(venv: Path, port: int, home: Path, model: Path) -> list:
-    """One worker; what would not be on loopback is told to be."""
-    with zipfile.ZipFile(home / "mlp.mar", "w") as archive:
-        archive.writestr("MAR-INF/MANIFEST.json", json.dumps(
-            {"runtime": "python", "archiverVersion": "0.12.0", "model": {
-                "modelName": "mlp", "modelVersion": "1.0", "serializedFile": "mlp.onnx",
-                "handler": "torchserve_app.py"}}))
-        archive.write(model, "mlp.onnx")
-        archive.write(HERE / "torchserve_app.py", "torchserve_app.py")
-    (home / "config.properties").write_text("\n".join([
-        f"inference_address=http://127.0.0.1:{port}", f"management_address=http://127.0.0.1:{free_port()}",
-        f"metrics_address=http://127.0.0.1:{free_port()}", f"grpc_inference_port={free_port()}",
-        f"grpc_management_port={free_port()}", "grpc_inference_address=127.0.0.1",
-        "grpc_management_address=127.0.0.1", "disable_token_authorization=true", "default_workers_per_model=1",
-        "install_py_dep_per_model=false", ""]))
-    return [venv / "bin" / "torchserve", "--start", "--foreground", "--disable-token-auth", "--model-store", home,
-            "--models", "mlp=mlp.mar", "--ts-config", home / "config.properties"]
-
-
 def app(name: str) -> Callable[[Path, int, Path, Path], list]:
     """A program here that is told its port."""
     return lambda venv, port, home, model: [venv / "bin" / "python", HERE / name, port]
@@ -86,11 +66,5 @@ def app(name: str) -> Callable[[Path, int, Path, Path], list]:
 
 PEERS = {
     "mlserver": Peer("MLServer", mlserver, "/v2/models/mlp/ready", "/v2/models/mlp/infer", True),
-    "kserve": Peer("KServe", app("kserve_app.py"), "/v2/models/mlp/ready", "/v2/models/mlp/infer", True),
     "litserve": Peer("LitServe", app("litserve_app.py"), "/health", "/predict", False),
-    "torchserve": Peer("TorchServe", torchserve, "/ping", "/predictions/mlp", False,
-                       ("/usr/bin/python3", "--system-site-packages")),  # Debian's torch
-    "pytriton": Peer("PyTriton", app("pytriton_app.py"), "/v2/models/mlp/ready", "/v2/models/mlp/infer", True,
-                     ("/usr/bin/python3",)),  # its server loads the system's libpython
-    "ray": Peer("Ray Serve", app("ray_app.py"), "/-/healthz", "/", False),
 }

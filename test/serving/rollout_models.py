@@ -1,8 +1,8 @@
-"""Writes further versions of serve_models.py's mlp.onnx into its directory.
+"""Writes further versions of serve_models.py's mlp.onnx and small.onnx into its directory.
 
     PYTHON rollout_models.py DIR
 
-mlp2.onnx gives other answers. fragile.onnx gives the same as mlp.onnx, and fails if the first number
+mlp2.onnx and small2.onnx give other answers. fragile.onnx gives the same as mlp.onnx, and fails if the first number
 of a row is more than 1.
 """
 
@@ -16,13 +16,13 @@ from onnx import TensorProto as T, helper as h, numpy_helper as nh
 DIR = Path(sys.argv[1])
 
 
-def other():
+def other(name, bias):
     """The last layer's bias is another one."""
-    model = onnx.load(DIR / "mlp.onnx")
+    model = onnx.load(DIR / f"{name}.onnx")
     for one in model.graph.initializer:
-        if one.name == "b1":
-            one.CopyFrom(nh.from_array(nh.to_array(one) + np.float32(1), "b1"))
-    (DIR / "mlp2.onnx").write_bytes(model.SerializeToString())
+        if one.name == bias:
+            one.CopyFrom(nh.from_array(nh.to_array(one) + np.float32(1), bias))
+    (DIR / f"{name}2.onnx").write_bytes(model.SerializeToString())
 
 
 def fragile():
@@ -45,5 +45,6 @@ def fragile():
     (DIR / "fragile.onnx").write_bytes(model.SerializeToString())
 
 
-other()
+other("mlp", "b1")
+other("small", "b0")
 fragile()

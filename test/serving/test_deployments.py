@@ -8,6 +8,7 @@ import time
 
 import pytest
 from serving_load import Load, ask
+from ydl_cluster.patience import stretched
 
 
 def test_a_model_is_deployed_asked_scaled_and_stopped(serving):
@@ -149,7 +150,7 @@ def test_the_same_port_answers_again_when_the_gateway_is_killed(serving, victim)
     began = time.monotonic()
     serving.wait_for(lambda: not set(old) & set(serving.find("haproxy -")), "the old HAProxy has ended")
     serving.wait_for(answers, "an answer", 30)
-    assert time.monotonic() - began < 15  # 5 s on a quiet machine
+    assert time.monotonic() - began < stretched(5)
     assert seen == [(200, wanted)]  # a replica that was ready before is known to be ready
     assert serving.predict() == wanted
     serving.wait_for(lambda: serving.answered()[1] >= before + 2, "what it answered since then is there too")

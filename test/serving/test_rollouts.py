@@ -162,6 +162,20 @@ def test_a_version_that_does_not_load_never_gets_a_request(serving, both):
     alone(serving, "a")
 
 
+def test_a_version_whose_answers_are_wrong_never_gets_a_request(serving, both):
+    """What it was pushed with says what it has to answer."""
+    url, one, _ = both
+    (serving.work / "wrong.json").write_text(json.dumps({"request": ONE, "expected": {"predictions": [[0] * 10]}}))
+    serving.run("model", "push", serving.models / "mlp2.onnx", "mlp", "--warmup", "wrong.json", check=0)
+    load = [Load(url, one) for _ in range(2)]
+    done = update(serving, "--to", 3, check=1)
+    counts, bad = end(load)
+    assert not bad and all(counts)
+    text = done.stderr.decode()
+    assert "was given up and version 1 serves on" in text and "the model's answer is wrong: predictions[0][0] is" in text, text
+    alone(serving, "a")
+
+
 def test_a_version_with_other_inputs_is_given_up(serving, both):
     url, one, _ = both
     serving.push("small")
