@@ -126,15 +126,14 @@ static bool goes_on(const json_t *status, const struct logfile *f)
 static int earlier_is_sent(const json_t *status, const json_t *ended, const struct logfiles *sent,
                            const struct logfile *f, struct err *err)
 {
-    const struct logfile *other;
+    const struct logfile *other = sent ? find_stream(sent, f) : NULL;
 
-    if (goes_on(status, f))
+    if (goes_on(status, f) || (other && f->id && other->id == f->id))
         return 1;
     if (f->part > 0 || !json_object_get(ended, f->task))
         return 0;
     if (!sent)
         return 1;
-    other = find_stream(sent, f);
     return other ? same_files(f, other, err) : 0;
 }
 

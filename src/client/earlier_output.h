@@ -5,7 +5,8 @@
  * earlier agent; for one that has, the newest file may be from the agent that still sends it. When
  * an agent was killed and another one follows it in the same container, the file that the first one
  * saved is the beginning of what the second one sends: the master tells its number ("saved_files"
- * of a task). Fibers only. */
+ * of a task, "saved" of a piece, for the agent may come after the document was asked for). Fibers
+ * only. */
 #pragma once
 #include "client/logfiles.h"
 

@@ -12,13 +12,15 @@ static json_t *status_with(const char *state)
     return v;
 }
 
-/* What the present agent sends: its file begins behind 14 bytes of others. */
-static void send_piece(struct spool *s, const char *text)
+/* What the present agent sends: its file begins behind 14 bytes of others, or with those of a file
+ * that was saved. */
+static void send_piece(struct spool *s, const char *text, uint64_t saved)
 {
     struct piece p = { .kind = PIECE_OUTPUT,
                        .task = "worker:0",
                        .stream = PIECE_OUT,
                        .offset = 14,
+                       .saved = saved,
                        .data = text,
                        .n = strlen(text) };
 
@@ -49,7 +51,7 @@ static void what_is_saved_is_shown_once(void **state)
         assert_int_equal(logfiles_list(local_files(&set), *state, NULL, &saved, NULL), 0);
         assert_int_equal(spool_new(&spool, NULL), 0);
         if (rows[i].sent)
-            send_piece(spool, rows[i].sent);
+            send_piece(spool, rows[i].sent, 0);
         assert_int_equal(logfiles_add(spool, NULL, &sent, NULL), 0);
         assert_int_equal(earlier_keep(status, rows[i].sent ? &sent : NULL, &saved, NULL), 0);
         assert_int_equal(logfiles_move(&saved, &sent), 0);
@@ -75,6 +77,25 @@ static void what_the_next_agent_in_the_container_sends_again_is_left_out(void **
     json_object_set_new(json_array_get(json_object_get(status, "tasks"), 0), "saved_files",
                         json_pack("[I, i]", (json_int_t)saved.v[1].id, 0));
     assert_int_equal(earlier_keep(status, NULL, &saved, NULL), 0);
+    assert_int_equal(saved.n, 1);
+    assert_int_equal(saved.v[0].part, 1);
+}
+
+/* The agent came after the document was made, and before output was asked for. */
+static void what_an_agent_says_that_it_sends_again_is_left_out(void **state)
+{
+    AUTO_JSON *status = status_with("RUNNING");
+    AUTO(spool) struct spool *spool = NULL;
+    AUTO_FS_SET *set = NULL;
+    AUTO_LOGFILES sent = { 0 }, saved = { 0 };
+
+    put(*state, "worker-0.1.out", "one\ntwo\n");
+    put(*state, "worker-0.out", "three\n");
+    assert_int_equal(logfiles_list(local_files(&set), *state, NULL, &saved, NULL), 0);
+    assert_int_equal(spool_new(&spool, NULL), 0);
+    send_piece(spool, "three\nfour\n", saved.v[1].id);
+    assert_int_equal(logfiles_add(spool, NULL, &sent, NULL), 0);
+    assert_int_equal(earlier_keep(status, &sent, &saved, NULL), 0);
     assert_int_equal(saved.n, 1);
     assert_int_equal(saved.v[0].part, 1);
 }
@@ -114,6 +135,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_saved_is_shown_once, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(
             what_the_next_agent_in_the_container_sends_again_is_left_out, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(what_an_agent_says_that_it_sends_again_is_left_out,
+                                        make_dir, remove_dir),
         cmocka_unit_test(a_task_that_waits_for_its_next_container_may_have_some),
         cmocka_unit_test(only_a_job_with_a_second_start_has_any),
     };

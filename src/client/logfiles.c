@@ -182,7 +182,7 @@ int logfiles_add(const struct spool *s, const struct strs *wanted, struct logfil
     const char *task;
 
     for (size_t i = 0; spool_stream(s, i, &task, &stream); i++) {
-        struct logfile f = { .stream = stream, .spool = s, .lane = i };
+        struct logfile f = { .stream = stream, .id = spool_saved(s, i), .spool = s, .lane = i };
 
         memcpy(f.task, task, strlen(task) + 1);
         if (logfiles_set_role(&f) && logfiles_wanted(wanted, task) && !logfiles_has(ret, &f) &&

@@ -14,7 +14,8 @@ struct logfile {
     enum piece_stream stream;
     uint32_t part; /* 1, 2 …: of an earlier agent of the task, in this order; 0: of the last one */
     bool earlier;  /* of a running job, whose master does not send it: earlier_output.h */
-    uint64_t id;   /* number of the file in HDFS; 0 elsewhere */
+    /* Number of the file in HDFS; in a spool, of the one there that has its beginning; else 0. */
+    uint64_t id;
     struct fs *fs; /* where `path` is; or … */
     char *path;
     const struct spool *spool; /* … the stream `lane` of this one */

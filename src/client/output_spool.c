@@ -18,6 +18,7 @@ struct run {
 struct lane {
     char task[PIECE_TASK_MAX];
     enum piece_stream stream;
+    uint64_t saved;
     struct run *runs;
     size_t n;
 };
@@ -132,6 +133,7 @@ int spool_add(struct spool *s, const struct piece *p, struct err *err)
     l = spool_lane_of(s, p);
     if (!l)
         return err_oom(err);
+    l->saved = p->saved;
     have = spool_end_of(l) > p->offset ? spool_end_of(l) - p->offset : 0;
     if (have >= p->n)
         return 0;
@@ -169,6 +171,11 @@ uint64_t spool_size(const struct spool *s, size_t i)
 uint64_t spool_begin(const struct spool *s, size_t i)
 {
     return s->lanes[i].n ? s->lanes[i].runs[0].offset : 0;
+}
+
+uint64_t spool_saved(const struct spool *s, size_t i)
+{
+    return s->lanes[i].saved;
 }
 
 ssize_t spool_read(const struct spool *s, size_t i, uint64_t *offset, void *p, size_t n)

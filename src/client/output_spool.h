@@ -27,6 +27,7 @@ bool spool_stream(const struct spool *s, size_t i, const char **ret_task,
                   enum piece_stream *ret_stream);
 uint64_t spool_size(const struct spool *s, size_t i);  /* where the stream ends … */
 uint64_t spool_begin(const struct spool *s, size_t i); /* … and what came of it begins */
+uint64_t spool_saved(const struct spool *s, size_t i); /* `saved` of its pieces */
 /* At most `n` bytes of the i-th from `offset` on; 0 at its end; negative errno. Bytes that never
  * came, before the first piece, are passed over: *offset is moved. */
 ssize_t spool_read(const struct spool *s, size_t i, uint64_t *offset, void *p, size_t n);

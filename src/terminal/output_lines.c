@@ -193,14 +193,26 @@ static int show_add_line(struct show *s, struct source *f, const char *p, size_t
     return r;
 }
 
+/* It is the first of its file. An agent that follows one that was killed in the same container
+ * sends again what that one saved, which was shown before anybody could know. */
+static void show_note_first(struct source *f, const struct piece *p)
+{
+    f->begins = false;
+    f->began = p->began;
+    if (f->last.id > 0 && p->saved == f->last.id) {
+        f->before -= f->last.size;
+        f->file_at -= f->last.size;
+        f->offset = f->skip = p->offset + f->last.size;
+    }
+    f->before -= p->offset; /* may wrap; the sum does not */
+}
+
 /* The task writes elsewhere: what was shown of the file before says nothing about this one. A new
  * master, who does not know how long that was, counts from 0. */
 static void show_note_file(struct source *f, const struct piece *p)
 {
     if (f->begins) {
-        f->begins = false;
-        f->began = p->began;
-        f->before -= p->offset; /* may wrap; the sum does not */
+        show_note_first(f, p);
         return;
     }
     if (p->began <= f->began)
@@ -267,7 +279,8 @@ uint64_t show_file(const struct show *s, const char *task, enum piece_stream str
     return l && !l->from[stream].begins ? l->from[stream].file_at : 0;
 }
 
-int show_earlier(struct show *s, const char *task, enum piece_stream stream, uint64_t bytes)
+int show_earlier(struct show *s, const char *task, enum piece_stream stream, uint64_t bytes,
+                 struct show_saved last)
 {
     struct lane *l;
     int r = show_lane_of(s, task, &l);
@@ -277,6 +290,7 @@ int show_earlier(struct show *s, const char *task, enum piece_stream stream, uin
     l->from[stream].before = l->from[stream].file_at = bytes;
     l->from[stream].offset = l->from[stream].skip = 0;
     l->from[stream].begins = true;
+    l->from[stream].last = last;
     return 0;
 }
 

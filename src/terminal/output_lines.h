@@ -57,9 +57,15 @@ uint64_t show_offset(const struct show *s, const char *task, enum piece_stream s
 /* Where the file begins that the last piece was of (its `began`): so many bytes were in others. 0
  * also while there was none since show_earlier(): the files may be all that there is. */
 uint64_t show_file(const struct show *s, const char *task, enum piece_stream stream);
+/* A file in HDFS: its number there, 0 elsewhere, and how long it is. */
+struct show_saved {
+    uint64_t id, size;
+};
 /* So many bytes of the stream were in files that no piece comes of: they were shown, or left out.
- * The next piece continues behind them, whatever offset its sender gives. */
-int show_earlier(struct show *s, const char *task, enum piece_stream stream, uint64_t bytes);
+ * The next piece continues behind them, whatever offset its sender gives. Should its file begin
+ * with the `last` of them, as it says by that one's number, these bytes are not shown again. */
+int show_earlier(struct show *s, const char *task, enum piece_stream stream, uint64_t bytes,
+                 struct show_saved last);
 /* The pieces that come now begin again where their sender likes: bytes that were shown already are
  * left out, and each stream continues at its offset. */
 void show_resume(struct show *s);

@@ -90,6 +90,7 @@ static int take_output(struct pieces *s, struct err *err)
     const json_t *len = json_object_get(s->line, "len");
     json_int_t offset = json_integer_value(json_object_get(s->line, "offset"));
     json_int_t began = json_integer_value(json_object_get(s->line, "began"));
+    json_int_t saved = json_integer_value(json_object_get(s->line, "saved"));
     uint32_t rank;
     size_t role;
 
@@ -114,6 +115,7 @@ static int take_output(struct pieces *s, struct err *err)
         return stream_piece_bad(err, "output without an attempt");
     s->p.offset = (uint64_t)offset;
     s->p.began = (uint32_t)began;
+    s->p.saved = saved > 0 ? (uint64_t)saved : 0;
     return 0;
 }
 

@@ -27,6 +27,7 @@ struct piece {
     enum piece_stream stream;
     uint64_t offset; /* of data[0] in the stream */
     uint32_t began;  /* the start of the task that its file begins with; 0: the first, or unknown */
+    uint64_t saved;  /* number of the file in HDFS that has the beginning of its file; 0: none */
     const char *data;
     size_t n;
     const char *record; /* its text, record_n bytes: for history_apply(), which checks it */

@@ -65,7 +65,7 @@ static void offsets_count_what_was_handed_on(void **state)
 {
     AUTO_PIECES s = { 0 };
     const char *head =
-        "{\"task\":\"w:0\",\"stream\":\"err\",\"offset\":100,\"len\":6,\"began\":2}\n";
+        "{\"task\":\"w:0\",\"stream\":\"err\",\"offset\":100,\"len\":6,\"began\":2,\"saved\":17}\n";
     struct piece p;
 
     (void)state;
@@ -82,6 +82,7 @@ static void offsets_count_what_was_handed_on(void **state)
     assert_int_equal(pieces_next(&s, &p, NULL), 1);
     assert_int_equal(p.offset, 103);
     assert_int_equal(p.began, 2);
+    assert_int_equal(p.saved, 17);
     assert_memory_equal(p.data, "def", 3);
 }
 

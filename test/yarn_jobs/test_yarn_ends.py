@@ -104,6 +104,32 @@ def test_output_that_an_agent_saved_before_another_follows_it_is_shown_once(jobs
 
 
 @pytest.mark.full
+def test_who_follows_before_the_next_agent_is_there_is_shown_once_what_was_saved(jobs):
+    """What was saved is shown at once; the next agent in the container sends it again."""
+    run = Run(jobs, 40, "--restart", "task")
+    app = jobs.apps()[0]
+    jobs.run("restart", app, check=0)
+    run.until(lambda line: line.startswith("worker:0│ step 3") and line.split()[-1] == "1")
+    nodes = [name for name in jobs.cluster.lay.daemons if name.startswith("nm")]
+    for name in nodes:  # they start it
+        jobs.cluster.pause(name)
+    try:
+        os.kill(keepers(agent_of(run.steps("worker:0")[-1][1]))[1], signal.SIGKILL)
+        jobs.wait_for(lambda: "worker-0.out" in jobs.cluster.hdfs_names(f"{LOGS}/{app}"), "what it saved")
+        follower = jobs.start("logs", "-f", "--no-prefix", "--stdout", app, "worker:0")
+        begun = follower.stdout.readline()
+    finally:
+        for name in nodes:
+            jobs.cluster.resume(name)
+    run.until(lambda line: line.startswith("worker:0│ step 3") and line.split()[-1] == "2")
+    run.end()
+    shown = [line.rstrip("\n") for line in (begun, *follower.stdout)]
+    assert shown == jobs.run("logs", "--no-prefix", "--stdout", app, "worker:0",
+                             check=0).stdout.splitlines()
+    assert follower.wait(timeout=120) == 0
+
+
+@pytest.mark.full
 def test_output_of_a_task_whose_next_container_has_not_come_is_shown(jobs):
     run = Run(jobs, 40, "--restart", "task")
     steps = run.steps("worker:0")

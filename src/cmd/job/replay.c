@@ -96,7 +96,8 @@ static int replay_streams(const struct logfiles *files, const struct replay_from
         if (r == 0 && p.at != UINT64_MAX && (last || p.at < before + size))
             r = replay_file(f, p.at > before ? p.at - before : 0, before, show, screen, err);
         before += size;
-        if (r == 0 && earlier && show_earlier(show, f->task, f->stream, before) < 0)
+        if (r == 0 && earlier &&
+            show_earlier(show, f->task, f->stream, before, (struct show_saved){ f->id, size }) < 0)
             r = err_oom(err);
     }
     return r;

@@ -4,6 +4,7 @@
 #include "cmd/job/replay.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 struct stage {
     const char *dir;
@@ -227,6 +228,65 @@ static void who_begins_after_a_move_sees_every_line_once(void **state)
     }
 }
 
+static uint64_t number_of(const char *dir, const char *name)
+{
+    AUTO_FREE char *path = path_join(dir, name);
+    struct stat st;
+
+    assert_non_null(path);
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_ino;
+}
+
+static void show_text(struct show *show, const char *text, uint64_t offset, uint64_t saved)
+{
+    struct piece p = { .kind = PIECE_OUTPUT, .task = "worker:0", .data = text, .n = strlen(text) };
+
+    p.offset = offset;
+    p.began = 2;
+    p.saved = saved;
+    assert_int_equal(show_piece(show, &p, 0), 0);
+}
+
+/* The agent that saved "three" was killed. While the next one in its container was not there, it
+ * was shown as a file of its own; then the next one sends it again, with what follows. The
+ * connection breaks here and there, and another master sends all of it once more. */
+static void what_the_next_agent_in_the_container_sends_again_is_shown_once(void **state)
+{
+    static const uint64_t rows[] = { 0, 5, 8, 99 }; /* where the master has the file begin */
+
+    for (size_t i = 0; i < COUNT_OF(rows) * 2; i++) {
+        struct stage s = { .dir = *state, .runs = true, .err = { UINT64_MAX, 0 } };
+        const struct show_options o = { .sink = see_nothing, .user = &s };
+        AUTO(show) struct show *show = NULL;
+        uint64_t at = rows[i / 2], saved;
+
+        put_parts(*state);
+        rename_file(*state, "worker-0.2.out", "worker-0.out");
+        saved = number_of(*state, "worker-0.out");
+        assert_int_equal(show_new(&o, &show), 0);
+        s.followed = show;
+        assert_played(&s, "one\ntwo\nthree\n");
+        buf_init(&s.seen, MIB);
+        show_text(show, "thr", at, saved);
+        assert_int_equal(show_offset(show, "worker:0", PIECE_OUT), 14);
+        assert_int_equal(show_file(show, "worker:0", PIECE_OUT), 8);
+        if (i % 2) {
+            show_resume(show);
+            show_text(show, "thr", at, saved);
+        }
+        show_text(show, "ee\nfour\n", at + 3, saved);
+        assert_string_equal(buf_text(&s.seen), "four\n");
+        assert_int_equal(show_offset(show, "worker:0", PIECE_OUT), 19);
+        buf_done(&s.seen);
+        s.seen.max = 0;
+        put(*state, "worker-0.out", "three\nfour\nfive\n");
+        remove_file(*state, "worker-0.err");
+        s.runs = false;
+        assert_played(&s, "five\n");
+    }
+}
+
 /* It was scaled away: nobody sends any more of it, and its last file stays the last. */
 static void what_a_task_left_that_is_gone_is_shown_once(void **state)
 {
@@ -255,6 +315,7 @@ int main(void)
         CLAIM(what_was_never_saved_takes_nothing_from_the_rest),
         CLAIM(who_followed_sees_every_line_once),
         CLAIM(who_begins_after_a_move_sees_every_line_once),
+        CLAIM(what_the_next_agent_in_the_container_sends_again_is_shown_once),
         CLAIM(what_a_task_left_that_is_gone_is_shown_once),
     };
 

@@ -348,20 +348,22 @@ void hub_task_lost(struct master *m, uint32_t task)
 static int hub_put_head(struct follower *f, uint32_t task, int stream, size_t n)
 {
     char name[ENGINE_NAME_MAX];
-    uint32_t began = f->master->hub->feeds[task].began;
+    const struct feed *d = &f->master->hub->feeds[task];
     int r =
         buf_printf(&f->queue, "{\"task\":\"%s\",\"stream\":\"%s\",\"offset\":%llu,\"len\":%zu",
                    engine_task_name(f->master->engine, task, name), stream == ERR ? "err" : "out",
                    (unsigned long long)f->places[task].at[stream], n);
 
-    if (r >= 0 && began > 1)
-        r = buf_printf(&f->queue, ",\"began\":%u", began);
+    if (r >= 0 && d->began > 1)
+        r = buf_printf(&f->queue, ",\"began\":%u", d->began);
+    if (r >= 0 && d->saved[stream] > 0)
+        r = buf_printf(&f->queue, ",\"saved\":%llu", (unsigned long long)d->saved[stream]);
     return r < 0 ? r : buf_add(&f->queue, "}\n", 2);
 }
 
 int hub_put(struct follower *f, uint32_t task, int stream, const uint8_t *p, size_t n)
 {
-    if (f->queue.len + n + 180 > HUB_QUEUE_MAX)
+    if (f->queue.len + n + 220 > HUB_QUEUE_MAX)
         return -E2BIG;
     if ((!f->opt->plain && hub_put_head(f, task, stream, n) < 0) || buf_add(&f->queue, p, n) < 0)
         return -ENOMEM;

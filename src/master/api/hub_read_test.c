@@ -241,6 +241,20 @@ static int follow_unheard(void *arg)
     return 0;
 }
 
+#define HEAD "{\"task\":\"w:0\",\"stream\":\"out\",\"offset\":0,\"len\":1"
+
+/* What a reader is sent tells it. */
+static void assert_head(struct desk *d, const char *wanted)
+{
+    struct place place = { .wanted = true };
+    struct follower f = { .master = &d->m, .opt = &d->follow, .places = &place, .n_places = 1 };
+
+    buf_init(&f.queue, HUB_QUEUE_MAX);
+    assert_int_equal(hub_put(&f, 0, OUT, (const uint8_t *)"x", 1), 0);
+    assert_string_equal(buf_text(&f.queue), wanted);
+    buf_done(&f.queue);
+}
+
 /* Readers leave out what was saved while an agent sends it again, and no longer. */
 static int ask_what_is_saved(void *arg)
 {
@@ -261,6 +275,7 @@ static int ask_what_is_saved(void *arg)
             hub_task_lost(&d->m, 0);
         assert_int_equal(hub_add_saved(&d->m, status, NULL), 0);
         assert_int_equal(json_object_get(task, "saved_files") == NULL, turn);
+        assert_head(d, turn ? HEAD "}\nx" : HEAD ",\"saved\":17}\nx");
     }
     close_master(d);
     return 0;
