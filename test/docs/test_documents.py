@@ -225,7 +225,7 @@ def unknown_verbs(text: str, known: dict[str, set[str]]) -> list[str]:
                    if verb not in known or known[verb] and sub and sub not in known[verb]})
 
 
-@pytest.mark.parametrize("page", map(str, DOCUMENTS))
+@pytest.mark.parametrize("page", list(map(str, DOCUMENTS)))
 def test_a_page_names_no_verb_that_ydl_does_not_have(page, all_verbs):
     assert unknown_verbs((ROOT / page).read_text(), all_verbs) == []
 

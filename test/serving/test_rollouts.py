@@ -172,7 +172,7 @@ def test_a_version_whose_answers_are_wrong_never_gets_a_request(serving, both):
     counts, bad = end(load)
     assert not bad and all(counts)
     text = done.stderr.decode()
-    assert "was given up and version 1 serves on" in text and "the model's answer is wrong: predictions[0][0] is" in text, text
+    assert "was given up, and version 1 continues to serve" in text and "the model's answer is wrong: predictions[0][0] is" in text, text
     alone(serving, "a")
 
 
