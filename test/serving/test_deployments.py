@@ -184,3 +184,23 @@ def test_a_deployment_is_a_job_like_others(mlp):
     assert "ydl-native replica" in plan.stdout.decode()
     assert len(list((mlp.tmp / "data/ydl/models/mlp/deployments").iterdir())) == 1  # of the one that runs
     assert "mlp" in mlp.run("list", check=0).stdout.decode()
+
+
+@pytest.mark.full
+def test_one_of_three_is_killed_every_three_seconds_for_a_minute(serving):
+    """Whatever the others do just then; restarts never run out."""
+    url = serving.deploy("mlp", "--replicas", 3, "--cpus", 1)
+    wanted = ask(url)[1]
+    serving.wait_for(lambda: list(serving.replicas().values()) == ["ready"] * 3, "three replicas")
+    ports = [task["ports"][0] for task in serving.status()["tasks"] if task["role"] == "a"]
+    load, began, kills = [Load(url, wanted) for _ in range(4)], time.monotonic(), 0
+    while time.monotonic() < began + 60:
+        time.sleep(3)
+        if victim := serving.find(f"ydl-native serve --host 127.0.0.1 --port {ports[kills % 3]} "):
+            os.kill(victim[0], signal.SIGKILL)
+        kills += 1
+    serving.wait_for(lambda: list(serving.replicas().values()) == ["ready"] * 3, "all of them again")
+    ends = [one.end() for one in load]
+    assert [wrong for _, _, wrong in ends] == [[]] * 4 and min(n for n, _, _ in ends) > 100 and kills > 10
+    bad = [one for _, several, _ in ends for one in several]
+    assert len(bad) <= kills and {status for status, _ in bad} <= {502}, (kills, bad)
