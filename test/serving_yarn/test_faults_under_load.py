@@ -75,6 +75,7 @@ def test_a_node_that_is_lost_takes_no_more_than_what_it_was_answering(serving):
     serving.cluster.heal()
 
 
+@pytest.mark.full
 def test_daemons_of_hadoop_are_started_again_and_nobody_notices(served):
     """NodeManagers keep their containers (work-preserving recovery); the NameNode is asked by nobody who
     answers a request, and a replica that is started again meanwhile has its model on its node."""
