@@ -114,8 +114,8 @@ void leaving_node_news(struct master *m, const char *node, bool leaves, int64_t 
 
     if (m->ended || (!known && !leaves))
         return;
-    /* That one stays which was said to leave is told even if the job has left it meanwhile: the
-     * next master would move everything away from there for ever. */
+    /* A node that was to leave and stays is reported even if the job has left it meanwhile:
+     * otherwise the next master would move everything away from there for ever. */
     told = leaves ? !known && is_used(m, node) : known->told || is_used(m, node);
     if (told)
         leaving_tell(m, node, leaves, ms);

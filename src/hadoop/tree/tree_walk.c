@@ -200,8 +200,8 @@ static int tree_far_next(struct fs_list *list, const char *name, const struct fs
     return tree_far_gone(name, fs_list_next(list, ret, &why), &why, err);
 }
 
-/* The first name in a directory is fetched before the directory is told: it may have gone since it
- * was found. 1 and *ret; 0: it is empty, or *ret_list is NULL as it has gone. */
+/* The first name in a directory is fetched before the directory is reported: it may have gone since
+ * it was found. 1 and *ret; 0: it is empty, or *ret_list is NULL as it has gone. */
 static int tree_far_first(struct fs *fs, const char *name, const char *path,
                           struct fs_list **ret_list, const struct fs_entry **ret, struct err *err)
 {

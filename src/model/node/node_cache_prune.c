@@ -211,7 +211,7 @@ static int sweep_one(const char *models, const char *hash, struct err *err)
     return r;
 }
 
-/* The first failure is told, and the others are pruned all the same. */
+/* The first failure is reported, and the others are pruned all the same. */
 struct failing {
     int first;
     struct err *err;

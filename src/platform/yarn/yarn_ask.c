@@ -140,10 +140,10 @@ static int64_t waits_since(const struct yarn_platform *p, const struct yarn_seat
 int64_t yarn_ask_relax(struct yarn_platform *p)
 {
     const int64_t share = p->heartbeat * SERVED_SHARE;
-    const int64_t least = p->opt.apart ? APART_MS : SERVED_MIN_MS;
-    const int64_t served = share > least ? share : least;
+    const int64_t served = share > SERVED_MIN_MS ? share : SERVED_MIN_MS;
+    const int64_t chosen = p->opt.apart && served < APART_MS ? APART_MS : served;
     const int64_t waits[] = {
-        [ASKED_NODE] = served, [ASKED_CHOICE] = CHOICE_MS, [ASKED_NOTHING] = served
+        [ASKED_NODE] = chosen, [ASKED_CHOICE] = CHOICE_MS, [ASKED_NOTHING] = served
     };
     int64_t now = loop_now(p->loop), next = LOOP_NEVER;
 
