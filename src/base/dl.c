@@ -3,7 +3,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
+
+/* Of the process, as its libraries are. */
+static atomic_bool any_loaded;
 
 /* dlerror() may be empty after a symbol whose value is NULL; such a function is of no use either.
  */
@@ -21,6 +25,7 @@ int dl_load(const char *soname, const struct dl_symbol *symbols, size_t n, void 
 
     if (!handle)
         return err_set(err, -EOPNOTSUPP, "%s", loader_text());
+    atomic_store(&any_loaded, true);
     for (size_t i = 0; i < n; i++)
         if (!dlsym(handle, symbols[i].name)) {
             err_set(err, -EOPNOTSUPP, "%s: no %s: %s", soname, symbols[i].name, loader_text());
@@ -35,4 +40,9 @@ int dl_load(const char *soname, const struct dl_symbol *symbols, size_t n, void 
     }
     *ret = handle;
     return 0;
+}
+
+bool dl_any_loaded(void)
+{
+    return atomic_load(&any_loaded);
 }

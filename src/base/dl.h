@@ -3,6 +3,7 @@
  * All symbols or none. The static program has no dl.c: it links against nothing that calls it. */
 #pragma once
 #include "base/err.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 struct dl_symbol {
@@ -14,3 +15,6 @@ struct dl_symbol {
  * when the library or one symbol is missing. The library stays loaded: *ret is never closed. */
 int dl_load(const char *soname, const struct dl_symbol *symbols, size_t n, void **ret,
             struct err *err);
+
+/* Whether a library was ever loaded here: its threads may run until the process is gone. */
+bool dl_any_loaded(void);

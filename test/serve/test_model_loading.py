@@ -9,7 +9,7 @@ from pathlib import Path
 import made
 import pytest
 
-from serve_support import BIN, infer, refused
+from serve_support import BIN, Server, infer, refused
 
 HERE = Path(__file__).resolve().parent
 # As much of XGBoost's interface as is asked for, and what it does wrong.
@@ -36,6 +36,7 @@ int XGBoosterPredictFromDense(void *b, const char *a, const char *c, void *m, co
 }
 int XGBoosterFree(void *b) { (void)b; return 0; }
 __attribute__((constructor)) static void start(void) { AT_START; }
+__attribute__((destructor)) static void end(void) { AT_END; }
 """
 
 
@@ -45,7 +46,7 @@ def faulty(tmp_path):
     def make(**does):
         source = tmp_path / "faulty.c"
         source.write_text(LIBRARY)
-        flags = [f"-D{name}={does.get(name, '')}" for name in ("AT_LOAD", "AT_RUN", "AT_START")]
+        flags = [f"-D{name}={does.get(name, '')}" for name in ("AT_LOAD", "AT_RUN", "AT_START", "AT_END")]
         subprocess.run(["cc", "-shared", "-fPIC", "-w", *flags, "-o", tmp_path / "libxgboost.so", source],
                        check=True, timeout=60)
         model = tmp_path / "m.json"
@@ -132,6 +133,16 @@ def test_a_library_that_crashes_while_it_runs_is_named(faulty):
     warmup.mkdir()
     (warmup / "one.json").write_text('{"instances": [[1, 2]]}')
     assert f"crashed while it ran the model '{model}'" in dies(library, model, "--warmup", warmup)
+
+
+@pytest.mark.parametrize("at_end", ["abort()", "pause()"])
+def test_what_a_library_does_at_the_very_end_changes_nothing(faulty, at_end):
+    library, model = faulty(AT_END=at_end)
+    server = Server(library, model)
+    try:
+        assert server.end() == 0, server.complaints()
+    finally:
+        server.kill()
 
 
 @pytest.mark.parametrize("hangs, text", [("AT_LOAD", "was not loaded within 300 ms"),
