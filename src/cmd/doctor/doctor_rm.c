@@ -3,7 +3,7 @@
 #include "cmd/cluster/cluster.h"
 #include "cmd/doctor/doctor_probe.h"
 #include "hadoop/ha.pb-c.h"
-#include "launch/cluster_facts.h"
+#include "launch/capacity/cluster_facts.h"
 
 #include <string.h>
 
