@@ -57,7 +57,7 @@ static int look_for_files(struct yarn *y, struct err *err)
     if (r == 0) {
         err_set(err, -ENOENT, "there is no job '%s'", y->c.id);
         err_hint(err,
-                 "see `ydl list --all`; for a job in another staging directory, give --staging");
+                 "see 'ydl list --all'; for a job in another staging directory, give --staging");
         return -ENOENT;
     }
     y->forgotten = true;

@@ -84,7 +84,7 @@ static int no_such_job(const struct search *s, struct err *err)
         err_set(err, -ENOENT, "there are no jobs yet");
     else
         err_set(err, -ENOENT, "there is no job '%s'", s->what);
-    err_hint(err, "see `ydl list --all`");
+    err_hint(err, "see 'ydl list --all'");
     return -ENOENT;
 }
 

@@ -11,6 +11,8 @@ extern const struct cli_verb verb_cache, verb_cluster, verb_completion, verb_doc
 
 extern const struct cli_verb verb_node_agent, verb_node_init, verb_node_master; /* of ydl-node */
 
+extern const struct cli_page job_pages[]; /* ydl-job(5): the job file */
+
 extern const struct cli_program program_ydl, program_ydl_node;
 
 extern const struct cli_program *const front_table[]; /* of struct front; NULL-terminated */

@@ -10,8 +10,8 @@
 #include "hadoop/fs/fs.h"
 #include "hadoop/session/session.h"
 #include "hadoop/yarn/rm_client.h"
-#include "launch/capacity.h"
-#include "launch/cluster_facts.h"
+#include "launch/capacity/capacity.h"
+#include "launch/capacity/cluster_facts.h"
 #include "uploads/uploads.h"
 #include "wire/stream.h"
 

@@ -4,7 +4,7 @@
 #include "launch/machine_check.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "launch/capacity.h"
+#include "launch/capacity/capacity.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -38,7 +38,7 @@ static int withdraw_check(const struct models *r, const char *model, int64_t ver
         err_set(err, -EBUSY, "%s:%lld is named by the alias '%s'", model, (long long)version,
                 u->name);
         err_hint(err,
-                 "move the alias first (ydl model alias %s@%s VERSION), or remove it: "
+                 "move the alias first with 'ydl model alias %s@%s VERSION', or remove it with "
                  "--remove",
                  model, u->name);
     }

@@ -141,8 +141,8 @@ static int refuse_pickle(struct err *err)
     err_set(err, -ENOTSUP,
             "a worker sent a pickled optimizer, which only Python can read, and "
             "this server runs without Python");
-    err_hint(err, "let the workers learn: update_on_kvstore=False, with care (ydl-native help "
-                  "mxnet); or run Python servers: --native auto; or send the text 'sgd lr=0.1' "
+    err_hint(err, "let the workers learn: update_on_kvstore=False, with care (see 'ydl-native help "
+                  "mxnet'); or run Python servers: --native auto; or send the text 'sgd lr=0.1' "
                   "instead");
     return -ENOTSUP;
 }

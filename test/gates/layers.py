@@ -29,6 +29,7 @@ LAYERS = (
     ("master", "agent", "native", "serve", "terminal"),
     ("client",),
     ("launch",),
+    ("follow",),
     ("cmd",),
 )
 RANK = {name: i for i, row in enumerate(LAYERS) for name in row}

@@ -1,6 +1,7 @@
 """What users read is plain English: turns of phrase that had to be read twice do not come back.
 
-Looked at are the string literals of product sources and the documents, not comments.
+Looked at are the string literals of product sources and the documents, not comments. In a message a
+command stands in 'quotes', or bare behind a colon at its end.
 """
 
 import re
@@ -36,11 +37,13 @@ DOCUMENTS = ("CHANGELOG.md", "CONTRIBUTING.md", "README.md", "doc", "examples")
 RECORDS = ("doc/developer/findings.md", "doc/developer/test-report.md")  # of what was found, in the words of its day
 EXCEPT = {  # words of the programs that other texts repeat, or that mean something else there
     ("src/job/engine/state.c", "anew"), ("doc/developer/architecture.md", "anew"),  # an event of the engine
+    ("src/platform/local/local_jobs.c", "`"),  # to be changed with the next change of that folder
     ("src/master/api/hub_read.c", "has gone"), ("src/master/yarn/registry_tasks.c", "are told"),  # a master's log
 }
 
 _WORDS = re.compile(r"(?<![\w-])(?:" + "|".join(r"\s+".join(map(re.escape, p.split())) for p, _ in PHRASES)
                     + r")(?![\w-])", re.IGNORECASE)
+_COMMAND = re.compile(r"(?<![$<])([`(])ydl(?:-\w+)? (?!needs)[a-z]")  # `ydl list`, (ydl list); not $(ydl list)
 _ESCAPE = re.compile(r"\\.")
 _INSTEAD = dict(PHRASES)
 
@@ -49,7 +52,10 @@ def check(tree: Tree):
     """One line per phrase."""
     for path in tree.under(("src",), ".c", ".h"):
         if not is_test(path):
-            yield from _problems(path, _literals(tree.text(path)))
+            text = _literals(tree.text(path))
+            yield from _problems(path, text)
+            yield from (f"{path}:{line_of(text, m.start())}: a command behind '{m.group(1)}': better in 'quotes'"
+                        for m in _COMMAND.finditer(text) if (path, m.group(1)) not in EXCEPT)
     for path in tree.paths:
         if path.endswith(".md") and path not in RECORDS and _listed(path, DOCUMENTS):
             yield from _problems(path, tree.text(path))
@@ -100,6 +106,9 @@ SAMPLES = (
     (_sample("a.c", 'const char *a = "run so "\n    "many containers";\n'), "'so many'"),
     (_sample("a.c", 'const char *a = "is formed\\nanew, or";\n'), "'anew'"),
     (_sample("a.c", 'const char *a = "Whoever read it";\n'), "'whoever'"),
+    (_sample("a.c", 'const char *a = "see \'ydl list\'", *b = "try: ydl list", *c = "x=$(ydl list)";\n'), None),
+    (_sample("a.c", 'const char *a = "see `ydl list`";\n'), "src/cli/a.c:1: a command behind '`'"),
+    (_sample("a.c", 'const char *a = "stop it (ydl stop)";\n'), "a command behind '('"),
     (_sample("a.h", '#define A "the default; without it, local"\n'), "'without it'"),
     ({"README.md": "x\nIt goes on of its own\naccord.\n"}, "README.md:2: 'of its own accord'"),
 )

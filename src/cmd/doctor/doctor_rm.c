@@ -3,7 +3,7 @@
 #include "cmd/cluster/cluster.h"
 #include "cmd/doctor/doctor_probe.h"
 #include "hadoop/ha.pb-c.h"
-#include "launch/cluster_facts.h"
+#include "launch/capacity/cluster_facts.h"
 
 #include <string.h>
 
@@ -111,7 +111,7 @@ static int look_at_state(struct queue *x, struct err *err)
     if (!i->has_state || i->state == YARN__QUEUE_STATE__QUEUE_RUNNING)
         return 0;
     err_set(err, -EAGAIN, "the queue '%s' takes no applications: it is stopped", i->queue_name);
-    err_hint(err, "use another one (ydl cluster queues), or ask the administrator");
+    err_hint(err, "choose one that 'ydl cluster queues' lists, or ask the administrator");
     return -EAGAIN;
 }
 
@@ -137,7 +137,8 @@ static int look_at_rights(struct queue *x, struct err *err)
         return 0;
     err_set(err, -EACCES, "%s may not submit applications to the queue '%s'",
             session_user(x->d->x->session), x->d->queue);
-    err_hint(err, "use another one (ydl cluster queues), or ask the administrator for permission");
+    err_hint(err,
+             "choose one that 'ydl cluster queues' lists, or ask the administrator for permission");
     return -EACCES;
 }
 

@@ -3,9 +3,9 @@
 #include "client/logfiles.h"
 #include "client/output_tail.h"
 #include "client/task_filter.h"
-#include "cmd/job/follow.h"
-#include "cmd/job/replay.h"
 #include "cmd/job/verbs.h"
+#include "follow/follow.h"
+#include "follow/replay.h"
 #include "terminal/format.h"
 
 #include <stdio.h>

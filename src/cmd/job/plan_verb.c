@@ -1,7 +1,7 @@
 /* plan_verb.c - `ydl plan`: what `ydl run` would do. */
-#include "cmd/job/plan_print.h"
 #include "cmd/job/verbs.h"
 #include "launch/launch_options.h"
+#include "launch/plan_print.h"
 
 static int plan_verb_work(struct job_call *x, struct err *err)
 {

@@ -3,8 +3,6 @@
 #pragma once
 #include "cli/cli.h"
 
-extern const struct cli_page job_pages[]; /* ydl-job(5): the job file */
-
 extern const struct cli_verb verb_events, verb_kill, verb_list, verb_logs, verb_plan, verb_restart,
     verb_run, verb_scale, verb_spec, verb_status, verb_stop, verb_submit, verb_tokens, verb_top,
     verb_wait;

@@ -281,7 +281,7 @@ static int check_name(struct deploying *d, struct err *err)
     if (r <= 0)
         return r;
     err_set(err, -EEXIST, "there is a deployment '%s' already (%s)", d->name, id);
-    err_hint(err, "stop it (ydl serve stop %s), or choose another name with --name", d->name);
+    err_hint(err, "stop it with 'ydl serve stop %s', or choose another name with --name", d->name);
     return -EEXIST;
 }
 

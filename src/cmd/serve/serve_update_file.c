@@ -57,7 +57,8 @@ static json_t *planned(const struct file_update *u, size_t i)
 
 static int refuse(const struct file_update *u, struct err *err)
 {
-    err_hint(err, "stop it (ydl serve stop %s) and deploy the file; nothing was changed", u->name);
+    err_hint(err, "stop it with 'ydl serve stop %s' and deploy the file; nothing was changed",
+             u->name);
     return err->code;
 }
 

@@ -2,8 +2,8 @@
  * last start made; see slider_start.h. */
 #include "cmd/slider/slider_start.h"
 #include "client/client_private.h"
-#include "cmd/job/start_job.h"
 #include "cmd/slider/slider_job.h"
+#include "launch/start_job.h"
 #include "loop/fiber.h"
 #include "terminal/format.h"
 

@@ -75,7 +75,7 @@ static int check_files(const char *dir, const json_t *files, struct err *err)
             r = check_file(dir, one, err);
     }
     if (r == -EBADMSG)
-        err_hint(err, "copy it again (ydl model verify NAME:VERSION checks the registry's own)");
+        err_hint(err, "copy it again; 'ydl model verify NAME:VERSION' checks the registry's own");
     return r;
 }
 

@@ -1,8 +1,8 @@
 /* serve_submit.c - the way of every job, with what the options of `deploy` and of `submit` have in
  * common. Files travel only if the job names them. See serve_submit.h. */
 #include "cmd/serve/yarn/serve_submit.h"
-#include "cmd/job/start_job.h"
 #include "launch/launch_options.h"
+#include "launch/start_job.h"
 
 int serve_submit(struct job_call *x, const struct serve_want *w, const char *text, struct err *err)
 {

@@ -1,6 +1,6 @@
 /* capacity_ask.c - one container at a time: what is asked for, and whether any node could give it.
  */
-#include "launch/capacity_private.h"
+#include "launch/capacity/capacity_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * There are no agents yet, so hosts and ports are made up (plan_places_new()), and so is the job's
  * id. On YARN the cluster is looked at as for a submit; where none can be reached the plan says
  * that it was not. */
-#include "cmd/job/plan_print.h"
+#include "launch/plan_print.h"
 #include "framework/plan/plan.h"
 #include "launch/launch_local.h"
 #include "launch/launch_options.h"

@@ -1,6 +1,6 @@
 /* capacity_testing.h - clusters made by hand, for tests of capacity_check(). */
 #pragma once
-#include "launch/capacity.h"
+#include "launch/capacity/capacity.h"
 
 #define ROOM_TESTING_MAX 64
 

@@ -1,5 +1,5 @@
 /* capacity_testing.c - see capacity_testing.h */
-#include "launch/capacity_testing.h"
+#include "launch/capacity/capacity_testing.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* job_page.c - the manual page of the job file, ydl-job(5). Its keys come from the specification's
  * own table. */
-#include "cmd/job/verbs.h"
+#include "cmd/verbs.h"
 #include "job/spec/spec.h"
 
 #include <stdio.h>

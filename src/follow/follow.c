@@ -7,11 +7,11 @@
  * On YARN a master may be replaced by another one. The new one sends everything from the beginning;
  * records and bytes that were seen are left out, so that nothing is lost and nothing comes twice.
  */
-#include "cmd/job/follow.h"
+#include "follow/follow.h"
 #include "cli/exit.h"
 #include "client/event_dedup.h"
-#include "cmd/job/interrupt.h"
-#include "cmd/job/replay.h"
+#include "follow/interrupt.h"
+#include "follow/replay.h"
 #include "job/history.h"
 #include "launch/client_agent.h"
 #include "launch/token_renewal.h"

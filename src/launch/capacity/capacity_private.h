@@ -1,6 +1,6 @@
 /* capacity_private.h - shared by capacity.c, capacity_ask.c and capacity_packing.c only. */
 #pragma once
-#include "launch/capacity.h"
+#include "launch/capacity/capacity.h"
 
 /* Containers that are alike. */
 struct capacity_class {

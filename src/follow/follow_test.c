@@ -1,6 +1,6 @@
 /* follow_test.c - who stays to the end of a job whose master is cut off in the middle of a word. */
 #include "client/client_yarn_testing.h"
-#include "cmd/job/follow.h"
+#include "follow/follow.h"
 
 #include <fcntl.h>
 

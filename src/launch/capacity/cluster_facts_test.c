@@ -1,7 +1,7 @@
 /* cluster_facts_test.c - what the RM's answers about a queue mean; see cluster_facts.h. The calls
  * need a cluster.
  */
-#include "launch/cluster_facts_private.h"
+#include "launch/capacity/cluster_facts_private.h"
 #include "test.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 #pragma once
 #include "hadoop/yarn/records.h"
 #include "hadoop/yarn/rm_client.h"
-#include "launch/cluster_facts.h"
+#include "launch/capacity/cluster_facts.h"
 
 /* A resource of the RM's as a vector; what is negative or beyond all measure is cut. */
 struct deploy_size facts_size(const struct deploy_facts *f, const Yarn__Resource *r);

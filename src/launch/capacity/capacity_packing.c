@@ -11,7 +11,7 @@
  *     master
  *
  * For a job of one role the counts are exact, so nothing is left unsure there. */
-#include "launch/capacity_private.h"
+#include "launch/capacity/capacity_private.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* interrupt.c - see interrupt.h. The signals only count; a fiber acts, since asking takes time. */
-#include "cmd/job/interrupt.h"
+#include "follow/interrupt.h"
 #include "client/job_actions.h"
 #include "client/signal_watch.h"
 #include "loop/fiber.h"

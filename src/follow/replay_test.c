@@ -1,7 +1,7 @@
 /* replay_test.c - see replay.h: where a stream goes on whose files are all that is left. */
 #include "client/client_files_testing.h"
 #include "client/earlier_output.h"
-#include "cmd/job/replay.h"
+#include "follow/replay.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

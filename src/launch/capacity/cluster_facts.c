@@ -2,7 +2,7 @@
  * cluster_facts_queue.c. */
 #include "base/path.h"
 #include "hadoop/session/session.h"
-#include "launch/cluster_facts_private.h"
+#include "launch/capacity/cluster_facts_private.h"
 #include "loop/fiber.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@
  * and nothing is reported. Pure: looks at the specification and the facts only. */
 #pragma once
 #include "job/spec/spec.h"
-#include "launch/cluster_facts.h"
+#include "launch/capacity/cluster_facts.h"
 
 /* What containers get on YARN where the job does not say. Memory of a role that says nothing is a
  * whole gibibyte and not the scheduler's minimum, which training could rarely start in. */

@@ -1,6 +1,6 @@
 /* capacity_test.c - see capacity.h */
-#include "launch/capacity.h"
-#include "launch/capacity_testing.h"
+#include "launch/capacity/capacity.h"
+#include "launch/capacity/capacity_testing.h"
 #include "test.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* capacity.c - see capacity.h. The queue, the labels, the images, and the order of it all; single
  * asks are looked at in capacity_ask.c, all of them together in capacity_packing.c. */
-#include "launch/capacity_private.h"
+#include "launch/capacity/capacity_private.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* cluster_facts_queue.c - the queue that a job is to go to; see cluster_facts.h */
 #include "base/str.h"
-#include "launch/cluster_facts_private.h"
+#include "launch/capacity/cluster_facts_private.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * A task's stream may be in several files, one for each agent that had it: they are shown as one,
  * in order. What an agent was killed with is in none of them; by what was seen before
  * (replay_place) such a gap is told from bytes that were shown already. */
-#include "cmd/job/replay.h"
+#include "follow/replay.h"
 
 #define READ_BYTES (64 * KIB)
 

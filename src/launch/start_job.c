@@ -2,14 +2,14 @@
  * and the platform's launcher makes the job of it.
  *
  * YDL_PLAN turns both into `plan`, so that any command line can be looked at before it is used. */
-#include "cmd/job/start_job.h"
+#include "launch/start_job.h"
 #include "base/str.h"
-#include "cmd/job/plan_print.h"
 #include "launch/hdfs_fetch.h"
 #include "launch/job_environment.h"
 #include "launch/launch_local.h"
 #include "launch/launch_options.h"
 #include "launch/launch_yarn.h"
+#include "launch/plan_print.h"
 
 #include <stdio.h>
 

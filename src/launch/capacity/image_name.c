@@ -1,5 +1,5 @@
 /* image_name.c - names of container images: [HOST[:PORT]/]PATH[:TAG][@DIGEST], see capacity.h */
-#include "launch/capacity.h"
+#include "launch/capacity/capacity.h"
 
 #include <ctype.h>
 #include <string.h>
