@@ -41,7 +41,8 @@ int client_set_base(struct client *c, const char *base, struct err *err);
  * yarn_jobs_sweep() says, here nothing is to be done. */
 void client_sweep(struct client *c);
 /* The same when this one has ended and YARN had to end it: no master was left to put its things
- * away. */
+ * away. Where one had said how the job ended, and may have been killed before it had put them away,
+ * they are removed. */
 void client_tidy(struct client *c);
 struct client *client_free(struct client *c); /* NULL is fine; always NULL */
 AUTO_DEFINE(client, struct client *, client_free);

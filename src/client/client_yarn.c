@@ -300,6 +300,8 @@ void client_tidy(struct client *c)
     if (a && (a->state == YARN__APPLICATION_STATE__APP_FAILED ||
               a->state == YARN__APPLICATION_STATE__APP_KILLED))
         yarn_jobs_sweep(yarn_of(c)->jobs);
+    else if (a && a->state == YARN__APPLICATION_STATE__APP_FINISHED)
+        yarn_jobs_remove(yarn_of(c)->jobs, c->id);
 }
 
 void client_sweep(struct client *c)

@@ -75,6 +75,35 @@ static void a_job_that_has_just_ended_is_not_killed(void **state)
     run(state, kill_ended, &w);
 }
 
+/* Its master was killed between saying how the job ended and putting its things away. */
+static void tidy_after(struct world *w, struct client *c)
+{
+    AUTO_FREE char *dir = path_join(w->dir, "jobs/" APP);
+    const struct {
+        int state;
+        bool stays;
+    } rows[] = { { STATE(RUNNING), true }, { STATE(FINISHED), false } };
+    struct err err = ERR_INIT;
+
+    assert_non_null(dir);
+    w->final = FINAL(SUCCEEDED);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        put_key(w);
+        w->state = rows[i].state;
+        assert_true(client_alive(c, &err) >= 0);
+        client_tidy(c);
+        assert_int_equal(access(dir, F_OK) == 0, rows[i].stays);
+    }
+    client_tidy(c); /* nothing is there */
+}
+
+static void what_a_master_left_is_removed_when_its_job_has_ended(void **state)
+{
+    struct world w = { 0 };
+
+    run(state, tidy_after, &w);
+}
+
 /* A stop is the master's to carry out; a kill is not. */
 static void kill_deaf_master(struct world *w, struct client *c)
 {
@@ -110,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CLAIM(a_kill_needs_no_master),
         CLAIM(a_job_that_has_just_ended_is_not_killed),
+        CLAIM(what_a_master_left_is_removed_when_its_job_has_ended),
         CLAIM(a_job_that_has_a_master_is_stopped_by_it_alone),
         CLAIM(a_kill_needs_no_master_that_understands_us),
     };

@@ -1,6 +1,7 @@
 /* yarn_jobs.c - opens the ResourceManager and the file system only when they are first asked for,
  * so that a verb that needs one of them does not fail for the other. See yarn_jobs.h. */
 #include "client/yarn_jobs.h"
+#include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "hadoop/session/session.h"
@@ -155,6 +156,16 @@ void yarn_jobs_sweep(struct yarn_jobs *y)
         return;
     alive.user = rm;
     y->sweep = app_dirs_sweep_begin(y->loop, y->fs, y->path, &alive);
+}
+
+void yarn_jobs_remove(struct yarn_jobs *y, const char *app)
+{
+    AUTO_FREE char *path = NULL;
+    struct fs *fs = NULL;
+
+    if (yarn_jobs_path(y, YARN_HOME_JOBS, app, &fs, &path, NULL) == 0 &&
+        fs_delete(fs, path, true, NULL) == 0)
+        trace(LOG_HDFS, "removed '%s', which its master left", path);
 }
 
 static int yarn_read_key(struct fs_reader *f, char out[KEY_TEXT_MAX], struct err *err)

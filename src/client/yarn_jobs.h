@@ -35,6 +35,9 @@ int yarn_jobs_path(struct yarn_jobs *y, enum yarn_home what, const char *app, st
 /* Begins to remove what ended applications left in there, beside everything else; at the last
  * yarn_jobs_unref() it ends. Never fails: see uploads/app_dirs_sweep.h. */
 void yarn_jobs_sweep(struct yarn_jobs *y);
+/* Removes the directory there of an application that YARN says has ended, if its master left it;
+ * that it cannot be removed is not reported. */
+void yarn_jobs_remove(struct yarn_jobs *y, const char *app);
 /* The job's key, from HDFS. -ENOENT when it is not there (any more), -EACCES when it is not ours.
  */
 int yarn_jobs_key(struct yarn_jobs *y, const char *app, struct stream_key *ret, struct err *err);

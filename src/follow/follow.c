@@ -7,18 +7,11 @@
  * On YARN a master may be replaced by another one. The new one sends everything from the beginning;
  * records and bytes that were seen are left out, so that nothing is lost and nothing comes twice.
  */
-#include "follow/follow.h"
-#include "cli/exit.h"
-#include "client/event_dedup.h"
-#include "follow/interrupt.h"
+#include "follow/follow_private.h"
 #include "follow/replay.h"
-#include "job/history.h"
 #include "launch/client_agent.h"
 #include "launch/token_renewal.h"
-#include "loop/fiber.h"
 #include "terminal/format.h"
-#include "terminal/output_lines.h"
-#include "terminal/screen.h"
 #include "terminal/wait_reason.h"
 
 #include <string.h>
@@ -26,30 +19,6 @@
 #define READ_BYTES (64 * KIB)
 #define LIVE_TASKS 64 /* of a larger job the block shows no single task's numbers */
 #define LEAVE_MS 500
-
-struct follow {
-    struct client *client;
-    const struct follow_options *o;
-    struct loop *loop;
-    struct show *show;
-    struct screen *screen;
-    struct history *history;
-    struct interrupt *interrupt;
-    struct fiber *ticker;
-    struct cond tick, ticked;
-    int64_t tick_at; /* when the ticker wakes by itself */
-    /* For who has no block to look at: when something was last said, and when what is waited for
-     * was; 0: not since then. */
-    int64_t said, told;
-    char waiting[160];
-    char lost[200]; /* why a container was last replaced, as it was shown */
-    size_t tasks;
-    struct event_dedup seen;
-    bool created, ended; /* the first record came; the last one */
-    bool over;           /* the job has ended, whatever came */
-    bool stopping;
-    int error; /* the ticker's */
-};
 
 /* ---- records ---- */
 
@@ -191,8 +160,6 @@ static int follow_on_output(struct follow *f, struct piece *p)
 
 /* ---- time ---- */
 
-static int make_status(struct follow *f, bool tasks, json_t **ret, struct err *err);
-
 /* Says what the job waits for, to those who started it and see no block. */
 static int follow_tell_waiting(struct follow *f)
 {
@@ -204,7 +171,7 @@ static int follow_tell_waiting(struct follow *f)
     if (now < waiting_due(f->said, f->told))
         return 0;
     f->told = now;
-    r = make_status(f, false, &status, NULL);
+    r = follow_make_status(f, false, &status, NULL);
     if (r == 0)
         r = waiting_line(status, now - f->said, &line);
     if (r == -E2BIG) /* more roles than a line is for */
@@ -303,19 +270,13 @@ static int read_stream(struct follow *f, struct err *err)
     return r < 0 ? r : (int)n;
 }
 
-/* Ours, or what was done about it: no other master can help. */
-static bool final(int r)
-{
-    return r == -ECANCELED || r == -ENOMEM || r == EXIT_OUTPUT_GONE;
-}
-
 /* From one master to the next, until the job has ended. */
 static int follow_read_all(struct follow *f, struct err *err)
 {
     for (;;) {
         int r = read_stream(f, err);
 
-        if (final(r) || f->error < 0)
+        if (follow_is_final(r) || f->error < 0)
             return r;
         if (f->ended) {
             f->over = true;
@@ -330,25 +291,14 @@ static int follow_read_all(struct follow *f, struct err *err)
     }
 }
 
-/* ---- the document ---- */
-
-static int make_status(struct follow *f, bool tasks, json_t **ret, struct err *err)
-{
-    int r = history_json(f->history, tasks, ret, err);
-
-    if (r == 0 && f->waiting[0])
-        (void)json_object_set_new(*ret, "waiting", json_text(f->waiting));
-    return r;
-}
+/* ---- all of it ---- */
 
 static int status_for_block(void *user, json_t **ret)
 {
     struct follow *f = user;
 
-    return make_status(f, f->tasks <= LIVE_TASKS, ret, NULL);
+    return follow_make_status(f, f->tasks <= LIVE_TASKS, ret, NULL);
 }
-
-/* ---- all of it ---- */
 
 static int follow_start(struct follow *f, struct err *err)
 {
@@ -374,74 +324,13 @@ static int follow_start(struct follow *f, struct err *err)
     return r < 0 ? r : fiber_start(f->loop, run_ticker, f, &f->ticker, err);
 }
 
-/* Where to go on in a stream: behind what was shown, or left out on purpose. The beginning of a
- * file that was left out was not seen. */
-static struct replay_place place_in(void *user, const struct logfile *l)
-{
-    const struct follow *f = user;
-    uint64_t from = show_offset(f->show, l->task, l->stream);
-    uint64_t file = show_file(f->show, l->task, l->stream);
-    uint64_t skip = f->o->skip ? f->o->skip(f->o->user, l->task, l->stream) : 0;
-
-    if (!f->o->streams[l->stream])
-        return (struct replay_place){ .at = UINT64_MAX };
-    return (struct replay_place){ .at = from > skip ? from : skip, .file = file > skip ? file : 0 };
-}
-
-/* What the stream did not bring any more stands in the files: with the last record all of it. A
- * master that is still there then has no agents to ask. */
-static int show_rest(struct follow *f, struct err *err)
-{
-    AUTO(spool) struct spool *spool = NULL;
-    AUTO_LOGFILES files = { 0 };
-    int r = (f->ended ? client_saved_output : client_output)(f->client, f->o->tasks, &files, &spool,
-                                                             err);
-
-    return r < 0
-               ? r
-               : replay_rest(&files, &(struct replay_from){ place_in, f }, f->show, f->screen, err);
-}
-
-/* Agents on YARN may save output after the end, when no master waits for them any more. */
-static void warn_of_late_output(struct follow *f, const json_t *status)
-{
-    bool killed = f->ended && logfiles_killed(status);
-
-    if (f->tasks > 0 && (killed || !f->ended) && str_eq(client_where(f->client), "yarn"))
-        (void)screen_note(f->screen, "the %s: output may be missing; see 'ydl logs %s'",
-                          killed ? "application was killed" : "master is gone",
-                          client_id(f->client));
-}
-
-/* How it ended. When the stream did not say it, what the master left behind does. */
-static int after_the_end(struct follow *f, int r, struct follow_result *ret, struct err *err)
-{
-    bool whole = f->ended && r == 0;
-    int shown;
-
-    err_clear(err);
-    show_resume(f->show);
-    shown = whole ? 0 : show_rest(f, err);
-    if (shown < 0 && !f->ended)
-        return shown;
-    if (shown < 0 && !final(shown))
-        (void)screen_note(f->screen, "some output could not be shown: %s; see 'ydl logs %s'",
-                          err->text, client_id(f->client));
-    err_clear(err);
-    r = f->ended ? make_status(f, true, &ret->status, err)
-                 : client_status(f->client, true, &ret->status, err);
-    if (r == 0 && shown == 0 && !whole)
-        warn_of_late_output(f, ret->status);
-    return r;
-}
-
 static int follow_finish(struct follow *f, int r, struct follow_result *ret, struct err *err)
 {
     int64_t deadline = LOOP_NEVER;
     int shown;
 
     if (f->over)
-        r = after_the_end(f, r, ret, err);
+        r = follow_the_end(f, r, ret, err);
     ret->interrupted = interrupt_count(f->interrupt) > 0;
     if (r == -ECANCELED && ret->interrupted) {
         ret->left = true;

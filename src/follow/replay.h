@@ -13,8 +13,10 @@ int replay_file(const struct logfile *f, uint64_t from, uint64_t before, struct 
 struct replay_place {
     uint64_t
         at; /* so many bytes are left out of all that its files hold together; UINT64_MAX: all */
-    uint64_t file; /* the last file began behind so many of them, as was seen; 0: nobody knows.
-                    * Where the files before it hold less, one of them was never saved. */
+    uint64_t file;   /* the last file began behind so many of them, as was seen; 0: nobody knows.
+                      * Where the files before it hold less, one of them was never saved. */
+    uint64_t hidden; /* so many bytes of the stream are left out on purpose */
+    bool last;       /* it is certain that the last file there is was the last that was seen */
 };
 struct replay_from {
     struct replay_place (*place)(void *user, const struct logfile *first);
@@ -24,6 +26,7 @@ struct replay_from {
  */
 int replay_earlier(const struct logfiles *files, const struct replay_from *from, struct show *show,
                    struct screen *screen, struct err *err);
-/* Of one that has ended: shows what `show` has not yet. */
-int replay_rest(const struct logfiles *files, const struct replay_from *from, struct show *show,
-                struct screen *screen, struct err *err);
+/* Of one that has ended: shows what `show` has not yet. Is what its master sent `whole`, only gaps
+ * can be missing: what agents had that left before they could send it (show_gap()). */
+int replay_rest(const struct logfiles *files, const struct replay_from *from, bool whole,
+                struct show *show, struct screen *screen, struct err *err);

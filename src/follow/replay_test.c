@@ -12,6 +12,9 @@ struct stage {
     struct replay_place out, err; /* of worker:0 */
     struct show *followed;        /* shows it, and knows the place itself; NULL: one of its own */
     bool runs;                    /* what is saved is of earlier agents */
+    bool whole;                   /* all that there was to send has come */
+    uint64_t hidden;              /* bytes that nobody wants to see */
+    bool last;                    /* its file is the task's last one */
     struct buf seen;
 };
 
@@ -31,7 +34,8 @@ static struct replay_place place_of(void *user, const struct logfile *first)
         return (struct replay_place){ .at = UINT64_MAX };
     if (s->followed && !s->runs)
         return (struct replay_place){ show_offset(s->followed, "worker:0", first->stream),
-                                      show_file(s->followed, "worker:0", first->stream) };
+                                      show_file(s->followed, "worker:0", first->stream), s->hidden,
+                                      s->last };
     return first->stream == PIECE_ERR ? s->err : s->out;
 }
 
@@ -56,7 +60,8 @@ static int play(void *arg)
     }
     if (s->followed)
         show_resume(s->followed);
-    assert_int_equal(replay_rest(&files, &from, s->followed ? s->followed : show, screen, &err), 0);
+    assert_int_equal(
+        replay_rest(&files, &from, s->whole, s->followed ? s->followed : show, screen, &err), 0);
     assert_int_equal(show_end(s->followed ? s->followed : show, 0), 0);
     return screen_end(screen, LOOP_NEVER, &err);
 }
@@ -287,6 +292,116 @@ static void what_the_next_agent_in_the_container_sends_again_is_shown_once(void 
     }
 }
 
+/* Agents had left when the reader came, or before they had sent all that they saved: what stands in
+ * their files is shown at the end. */
+static void what_an_agent_sent_to_nobody_is_shown_at_the_end(void **state)
+{
+    static const struct {
+        const char *files[3]; /* worker-0.1.out, worker-0.2.out, worker-0.out */
+        const char *seen[3];  /* of each of them; the next one begins … */
+        uint64_t at[3];       /* … here, as its master says */
+        uint64_t hidden;
+        const char *wanted;
+    } rows[] = {
+        { { "one\ntwo\n", NULL, "four\n" },
+          { NULL, NULL, "four\n" },
+          { 0, 0, 8 },
+          0,
+          "one\ntwo\n" },
+        { { "one\ntwo\n", NULL, "four\n" }, { NULL, NULL, "four\n" }, { 0, 0, 8 }, 4, "two\n" },
+        { { "one\ntwo\n", NULL, "four\n" }, { "one\n", NULL, "four\n" }, { 0, 0, 8 }, 0, "two\n" },
+        { { "one\ntwo\n", NULL, "four\n" }, { "one\n", NULL, "four\n" }, { 0, 0, 4 }, 0, "two\n" },
+        { { "one\n", "two\n", "four\n" }, { NULL, NULL, "four\n" }, { 0, 0, 8 }, 0, "one\ntwo\n" },
+        { { "one\n", "two\n", "four\n" }, { "one\n", NULL, "four\n" }, { 0, 0, 8 }, 0, "two\n" },
+        { { "one\n", "two\n", "four\n" }, { NULL, "two\n", "four\n" }, { 0, 4, 8 }, 0, "one\n" },
+        { { NULL, NULL, "four\n" }, { NULL, NULL, "four\n" }, { 0, 0, 8 }, 0, "" }, /* not saved */
+        { { "one\n", "two\n", "" }, { "one\n", "two\n", NULL }, { 0, 4, 8 }, 0, "" },
+        { { "one\n", "two\n", "four\n" }, { "one\n", "two\n", "four\n" }, { 0, 4, 8 }, 0, "" },
+        { { NULL, NULL, "four\n" }, { NULL, NULL, "four\n" }, { 0, 0, 0 }, 0, "" },
+    };
+    static const char *const names[] = { "worker-0.1.out", "worker-0.2.out", "worker-0.out" };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct stage s = { .dir = *state, .whole = true, .hidden = rows[i].hidden };
+        const struct show_options o = { .sink = see_nothing, .user = &s };
+        AUTO(show) struct show *show = NULL;
+
+        assert_int_equal(show_new(&o, &show), 0);
+        s.followed = show;
+        for (size_t k = 0; k < COUNT_OF(names); k++) {
+            struct piece p = { .kind = PIECE_OUTPUT, .task = "worker:0", .data = rows[i].seen[k] };
+
+            if (rows[i].files[k])
+                put(*state, names[k], rows[i].files[k]);
+            p.offset = rows[i].at[k];
+            p.began = k > 0 ? (uint32_t)k + 1 : 0;
+            p.n = p.data ? strlen(p.data) : 0;
+            if (p.data)
+                assert_int_equal(show_piece(show, &p, 0), 0);
+        }
+        assert_played(&s, rows[i].wanted);
+        for (size_t k = 0; k < COUNT_OF(names); k++)
+            if (rows[i].files[k])
+                remove_file(*state, names[k]);
+    }
+}
+
+/* Earlier output was shown when the job was found; another agent saved its own after that. */
+static void what_is_saved_after_the_reader_came_is_shown_at_the_end(void **state)
+{
+    struct stage s = { .dir = *state, .runs = true, .err = { .at = UINT64_MAX } };
+    const struct show_options o = { .sink = see_nothing, .user = &s };
+    AUTO(show) struct show *show = NULL;
+    struct piece p = { .kind = PIECE_OUTPUT, .task = "worker:0", .data = "four\n", .n = 5 };
+
+    put(*state, "worker-0.out", "one\n");
+    assert_int_equal(show_new(&o, &show), 0);
+    s.followed = show;
+    assert_played(&s, "one\n");
+    s.seen.max = 0;
+    p.offset = 8;
+    p.began = 3;
+    assert_int_equal(show_piece(show, &p, 0), 0);
+    put(*state, "worker-0.1.out", "one\n");
+    put(*state, "worker-0.2.out", "two\n");
+    put(*state, "worker-0.out", "four\n");
+    s.runs = false;
+    s.whole = true;
+    assert_played(&s, "two\n");
+}
+
+/* It was cut off from its master and wrote for longer than that one waited. The stream breaks when
+ * its reader has seen all of the next file, or some of it. */
+static void what_an_agent_wrote_unheard_is_no_part_of_the_next_file(void **state)
+{
+    static const struct {
+        const char *seen, *wanted;
+    } rows[] = {
+        { "four\nfive\n", "two\nthree\nmore\n" },
+        { "four\n", "two\nthree\nmore\nfive\n" },
+    };
+
+    put(*state, "worker-0.1.out", "one\ntwo\nthree\nmore\n");
+    put(*state, "worker-0.out", "four\nfive\n");
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct stage s = { .dir = *state, .last = true };
+        const struct show_options o = { .sink = see_nothing, .user = &s };
+        AUTO(show) struct show *show = NULL;
+
+        assert_int_equal(show_new(&o, &show), 0);
+        s.followed = show;
+        assert_int_equal(
+            show_piece(show,
+                       &(struct piece){
+                           .kind = PIECE_OUTPUT, .task = "worker:0", .data = "one\n", .n = 4 },
+                       0),
+            0);
+        show_text(show, rows[i].seen, 4, 0);
+        assert_int_equal(show_began(show, "worker:0", PIECE_OUT), 2);
+        assert_played(&s, rows[i].wanted);
+    }
+}
+
 /* It was scaled away: nobody sends any more of it, and its last file stays the last. */
 static void what_a_task_left_that_is_gone_is_shown_once(void **state)
 {
@@ -316,6 +431,9 @@ int main(void)
         CLAIM(who_followed_sees_every_line_once),
         CLAIM(who_begins_after_a_move_sees_every_line_once),
         CLAIM(what_the_next_agent_in_the_container_sends_again_is_shown_once),
+        CLAIM(what_an_agent_sent_to_nobody_is_shown_at_the_end),
+        CLAIM(what_is_saved_after_the_reader_came_is_shown_at_the_end),
+        CLAIM(what_an_agent_wrote_unheard_is_no_part_of_the_next_file),
         CLAIM(what_a_task_left_that_is_gone_is_shown_once),
     };
 

@@ -1,6 +1,7 @@
 /* output_lines.c - see output_lines.h. Here pieces become lines; output_line.c gives them their
  * prefix. */
 #include "terminal/output_lines.h"
+#include "base/array.h"
 #include "base/str.h"
 #include "terminal/format.h"
 #include "terminal/output_lines_private.h"
@@ -193,10 +194,20 @@ static int show_add_line(struct show *s, struct source *f, const char *p, size_t
     return r;
 }
 
+/* Whoever begins to read while a task is between two agents is sent nothing of the first one. */
+static int show_note_gap(struct source *f, uint64_t n)
+{
+    struct show_gap gap = { .from = f->before + f->offset, .to = f->before + f->offset + n };
+
+    return ARRAY_ADD(f->gaps, f->n_gaps, gap);
+}
+
 /* It is the first of its file. An agent that follows one that was killed in the same container
  * sends again what that one saved, which was shown before anybody could know. */
-static void show_note_first(struct source *f, const struct piece *p)
+static int show_note_first(struct source *f, const struct piece *p)
 {
+    int r = p->began > 1 ? show_note_gap(f, 0) : 0;
+
     f->begins = false;
     f->began = p->began;
     if (f->last.id > 0 && p->saved == f->last.id) {
@@ -205,23 +216,27 @@ static void show_note_first(struct source *f, const struct piece *p)
         f->offset = f->skip = p->offset + f->last.size;
     }
     f->before -= p->offset; /* may wrap; the sum does not */
+    return r;
 }
 
 /* The task writes elsewhere: what was shown of the file before says nothing about this one. A new
  * master, who does not know how long that was, counts from 0. */
-static void show_note_file(struct source *f, const struct piece *p)
+static int show_note_file(struct source *f, const struct piece *p)
 {
-    if (f->begins) {
-        show_note_first(f, p);
-        return;
-    }
+    int r = 0;
+
+    if (f->begins)
+        return show_note_first(f, p);
     if (p->began <= f->began)
-        return;
+        return 0;
+    if (p->began > 1) /* one file for all attempts, on one machine, has no other before it */
+        r = show_note_gap(f, p->offset > f->offset ? p->offset - f->offset : 0);
     f->began = p->began;
     f->skip = 0;
     if (p->offset < f->offset)
         f->before += f->offset - p->offset;
     f->file_at = f->before + p->offset;
+    return r;
 }
 
 /* How many bytes of a piece were shown before; all of them perhaps. */
@@ -249,7 +264,7 @@ int show_piece(struct show *s, const struct piece *p, int64_t now)
         return r;
     f = &l->from[p->stream];
     if (p->kind == PIECE_OUTPUT && at) {
-        show_note_file(f, p);
+        r = show_note_file(f, p);
         at += known_part(f, p);
         if (at < end)
             f->offset = p->offset + p->n;
@@ -277,6 +292,35 @@ uint64_t show_file(const struct show *s, const char *task, enum piece_stream str
     const struct lane *l = s->n_slots ? s->slots[show_slot_of(s, task)] : NULL;
 
     return l && !l->from[stream].begins ? l->from[stream].file_at : 0;
+}
+
+uint32_t show_began(const struct show *s, const char *task, enum piece_stream stream)
+{
+    const struct lane *l = s->n_slots ? s->slots[show_slot_of(s, task)] : NULL;
+    const struct source *f = l ? &l->from[stream] : NULL;
+
+    if (!f || f->begins || f->offset == 0)
+        return 0;
+    return f->began > 1 ? f->began : 1;
+}
+
+bool show_gap(const struct show *s, const char *task, enum piece_stream stream, size_t i,
+              struct show_gap *ret)
+{
+    const struct lane *l = s->n_slots ? s->slots[show_slot_of(s, task)] : NULL;
+
+    if (!l || i >= l->from[stream].n_gaps)
+        return false;
+    *ret = l->from[stream].gaps[i];
+    return true;
+}
+
+bool show_has_gaps(const struct show *s)
+{
+    for (const struct lane *l = s->lanes; l; l = l->next)
+        if (l->from[PIECE_OUT].n_gaps > 0 || l->from[PIECE_ERR].n_gaps > 0)
+            return true;
+    return false;
 }
 
 int show_earlier(struct show *s, const char *task, enum piece_stream stream, uint64_t bytes,
@@ -320,6 +364,7 @@ int show_begin_anew(struct show *s, int64_t now)
             r = f->part.len > 0 ? show_part(s, f, true, now) : 0;
             f->offset = f->skip = f->before = f->file_at = 0;
             f->began = 0;
+            f->n_gaps = 0;
             f->begins = false;
         }
     if (r == 0)
@@ -398,6 +443,7 @@ struct show *show_free(struct show *s)
         for (size_t i = 0; i < COUNT_OF(l->from); i++) {
             buf_done(&l->from[i].part);
             buf_done(&l->from[i].label);
+            free(l->from[i].gaps);
         }
         free(l);
     }

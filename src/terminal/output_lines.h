@@ -57,6 +57,17 @@ uint64_t show_offset(const struct show *s, const char *task, enum piece_stream s
 /* Where the file begins that the last piece was of (its `began`): so many bytes were in others. 0
  * also while there was none since show_earlier(): the files may be all that there is. */
 uint64_t show_file(const struct show *s, const char *task, enum piece_stream stream);
+/* The start of the task, counted from 1, that this file begins with; 0 while there was no piece. */
+uint32_t show_began(const struct show *s, const char *task, enum piece_stream stream);
+/* What no piece brought of the files before the present one: their agents had left. Nothing is
+ * missing for certain in one that is empty, but an agent may have saved more than it had sent. */
+struct show_gap {
+    uint64_t from, to; /* in the stream */
+};
+/* The i-th of a stream; false: there are no more. */
+bool show_gap(const struct show *s, const char *task, enum piece_stream stream, size_t i,
+              struct show_gap *ret);
+bool show_has_gaps(const struct show *s);
 /* A file in HDFS: its number there, 0 elsewhere, and how long it is. */
 struct show_saved {
     uint64_t id, size;

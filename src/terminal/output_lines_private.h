@@ -14,11 +14,13 @@ struct source {
     bool waiting;        /* in the list of those … */
     struct source *next; /* … that have something in `part`, oldest first */
     int64_t since;
-    uint64_t offset;        /* of the next byte */
-    uint64_t skip;          /* bytes before this one were shown already, see show_resume() */
-    uint32_t began;         /* which file of the task's they are of, see struct piece */
-    uint64_t before;        /* bytes of earlier files that `offset` does not count */
-    uint64_t file_at;       /* where that file begins, with those: see show_file() */
+    uint64_t offset;       /* of the next byte */
+    uint64_t skip;         /* bytes before this one were shown already, see show_resume() */
+    uint32_t began;        /* which file of the task's they are of, see struct piece */
+    uint64_t before;       /* bytes of earlier files that `offset` does not count */
+    uint64_t file_at;      /* where that file begins, with those: see show_file() */
+    struct show_gap *gaps; /* see show_gap() */
+    size_t n_gaps;
     bool begins;            /* the next piece is the first of its file: see show_earlier() */
     struct show_saved last; /* … which may begin with this one */
     uint64_t collapsed;     /* collapse.h's memory */

@@ -129,6 +129,33 @@ def test_who_follows_before_the_next_agent_is_there_is_shown_once_what_was_saved
     assert follower.wait(timeout=120) == 0
 
 
+def test_who_reads_too_slowly_for_an_agent_that_leaves_sees_all_in_the_end(jobs):
+    """The agent saves what its task wrote, and the next one is in another container: nobody can send it
+    to who was behind."""
+    go = jobs.work / "go"
+    script = ("[ $YDL_ATTEMPT = 0 ] && seq -f 'first %09.0f' 1000000 || echo second; touch up.$YDL_ATTEMPT; "
+              f"until [ -e {go} ]; do sleep 0.1; done")
+    job = jobs.start("run", "-q", "--on", "yarn", "-n", 1, "--mem", "128m", "--restart", "task", "--", "sh", "-c",
+                     script, stdout=subprocess.DEVNULL)
+    jobs.wait_for(jobs.apps, "the application")
+    app = jobs.apps()[0]
+    follower = jobs.start("logs", "-f", "--no-prefix", "--stdout", app)
+    begun = follower.stdout.readline()
+
+    def up(attempt):
+        return [pid for pid in jobs.processes("ydl-node agent")
+                if any(Path(f"/proc/{pid}/cwd").resolve().rglob(f"up.{attempt}"))]
+    jobs.wait_for(lambda: up(0), "it has written all")
+    for pid in up(0):
+        os.kill(pid, signal.SIGTERM)
+    jobs.wait_for(lambda: up(1), "the next one runs")
+    go.touch()
+    lines = [line.rstrip("\n") for line in (begun, *follower.stdout)]
+    assert len(lines) == len(set(lines)) == 1000001 and lines.count("second") == 1
+    assert follower.wait(timeout=120) == 0
+    assert job.wait(timeout=120) == 0
+
+
 @pytest.mark.full
 def test_output_of_a_task_whose_next_container_has_not_come_is_shown(jobs):
     run = Run(jobs, 40, "--restart", "task")
