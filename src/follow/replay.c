@@ -5,8 +5,8 @@
 
 #define READ_BYTES (64 * KIB)
 
-int replay_part(const struct logfile *f, uint64_t from, uint64_t to, uint64_t before,
-                struct show *show, struct screen *screen, struct err *err)
+int replay_part(const struct logfile *f, struct replay_bytes b, struct show *show,
+                struct screen *screen, struct err *err)
 {
     AUTO_FREE char *bytes = malloc(READ_BYTES);
     AUTO_LOGREADER *file = NULL;
@@ -15,16 +15,16 @@ int replay_part(const struct logfile *f, uint64_t from, uint64_t to, uint64_t be
     int r = bytes ? logreader_open(f, &file, err) : err_oom(err);
 
     while (r == 0 && n > 0) {
-        n = logreader_read(file, &from, bytes, READ_BYTES, err);
+        n = logreader_read(file, &b.from, bytes, READ_BYTES, err);
         if (n < 0)
             return (int)n;
-        if (n > 0 && (from >= to || (uint64_t)n > to - from))
-            n = from < to ? (ssize_t)(to - from) : 0;
-        p.offset = before + from;
+        if (n > 0 && (b.from >= b.to || (uint64_t)n > b.to - b.from))
+            n = b.from < b.to ? (ssize_t)(b.to - b.from) : 0;
+        p.offset = b.before + b.from;
         p.n = (size_t)n;
         p.kind = n > 0 ? PIECE_OUTPUT : PIECE_END;
         r = show_piece(show, &p, 0);
-        from += (uint64_t)n;
+        b.from += (uint64_t)n;
         if (r == 0)
             r = screen_wait(screen);
     }
@@ -34,7 +34,7 @@ int replay_part(const struct logfile *f, uint64_t from, uint64_t to, uint64_t be
 int replay_file(const struct logfile *f, uint64_t from, uint64_t before, struct show *show,
                 struct screen *screen, struct err *err)
 {
-    return replay_part(f, from, UINT64_MAX, before, show, screen, err);
+    return replay_part(f, (struct replay_bytes){ from, UINT64_MAX, before }, show, screen, err);
 }
 
 int replay_size_of(const struct logfile *f, uint64_t *ret, struct err *err)

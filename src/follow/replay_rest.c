@@ -45,18 +45,20 @@ static int replay_measure(struct replay_stream *st, const struct replay_place *p
 /* The bytes [from, to) of the stream, as far as the files have them. */
 static int replay_range(const struct replay_stream *st, uint64_t from, uint64_t to, struct err *err)
 {
-    uint64_t before = st->begin, size = 0;
+    struct replay_bytes b = { .before = st->begin };
+    uint64_t size = 0;
     int r = 0;
 
-    for (size_t i = st->first; r == 0 && i < st->end && before < to; i++) {
+    for (size_t i = st->first; r == 0 && i < st->end && b.before < to; i++) {
         const struct logfile *f = &st->files->v[i];
         bool last = f->part == 0; /* shown to its end, whatever its size was a moment ago */
 
+        b.from = from > b.before ? from - b.before : 0;
+        b.to = to == UINT64_MAX ? to : to - b.before;
         r = replay_size_of(f, &size, err);
-        if (r == 0 && (last || from < before + size))
-            r = replay_part(f, from > before ? from - before : 0,
-                            to == UINT64_MAX ? to : to - before, before, st->show, st->screen, err);
-        before += size;
+        if (r == 0 && (last || b.from < size))
+            r = replay_part(f, b, st->show, st->screen, err);
+        b.before += size;
     }
     return r;
 }
