@@ -58,6 +58,9 @@ const char *client_id(const struct client *c);
 const char *client_home(struct client *c);
 const char *client_logs(struct client *c);
 
+/* Has it had more than one master, as far as we have heard? */
+bool client_replaced(const struct client *c);
+
 /* Shown to the user while a request waits: "the master of … is being restarted". Without this it
  * goes to standard error; `fn` NULL: nowhere. */
 typedef void client_note_fn(void *user, const char *text);

@@ -293,6 +293,14 @@ int client_set_base(struct client *c, const char *base, struct err *err)
     return base && c->ops == &yarn_ops ? yarn_jobs_set_base(yarn_of(c)->jobs, base, err) : 0;
 }
 
+bool client_replaced(const struct client *c)
+{
+    const Yarn__ApplicationReport *a =
+        c->ops == &yarn_ops ? report_of((const struct yarn *)c) : NULL;
+
+    return a && a->current_attempt_id && yarn_attempt_id_of(a->current_attempt_id).attempt > 1;
+}
+
 void client_tidy(struct client *c)
 {
     const Yarn__ApplicationReport *a = c->ops == &yarn_ops ? report_of(yarn_of(c)) : NULL;

@@ -3,7 +3,9 @@
  *
  * A stream that came to its end has brought all that agents had when they were asked. What an agent
  * saved that had left by then is in files alone: between two agents of a task there is a gap
- * (show_gap()). A stream that broke may also have lost the rest of each task's last file. */
+ * (show_gap()). A stream that broke may also have lost the rest of each task's last file, and so
+ * may one of a master that was not the first: it may have found the job ended, and its agents gone.
+ */
 #include "cli/exit.h"
 #include "follow/follow_private.h"
 #include "follow/replay.h"
@@ -105,7 +107,7 @@ static void warn_of_late_output(struct follow *f, const json_t *status)
 
 int follow_the_end(struct follow *f, int r, struct follow_result *ret, struct err *err)
 {
-    bool whole = f->ended && r == 0;
+    bool whole = f->ended && r == 0 && !client_replaced(f->client);
     struct err why = ERR_INIT;
     int shown = 0;
 

@@ -52,7 +52,8 @@ static void turn_back(int fd, int before)
     close(before);
 }
 
-static void follow_it(struct world *w, struct client *c, struct buf *out, struct buf *said)
+static void follow_it(struct world *w, struct client *c, http_handler *master, struct buf *out,
+                      struct buf *said)
 {
     AUTO_FREE char *to = path_join(w->dir, "shown");
     AUTO_FREE char *notes = path_join(w->dir, "said");
@@ -63,7 +64,7 @@ static void follow_it(struct world *w, struct client *c, struct buf *out, struct
 
     assert_true(to && notes);
     start_master(w);
-    w->instead = break_off;
+    w->instead = master;
     fds[0] = turn_aside(STDOUT_FILENO, to);
     fds[1] = turn_aside(STDERR_FILENO, notes);
     r = follow_job(c, &o, &end, &err);
@@ -84,7 +85,7 @@ static void see_the_rest(struct world *w, struct client *c)
 
     put_log(w, "worker-1.out", "one\ntwo\n");
     told = PIECE_ONE THE_END;
-    follow_it(w, c, &out, &said);
+    follow_it(w, c, break_off, &out, &said);
     assert_string_equal(buf_text(&out), "one\ntwo\n");
     assert_string_equal(buf_text(&said), "");
 }
@@ -96,6 +97,33 @@ static void what_the_stream_lacks_is_in_the_files(void **state)
     run(state, see_the_rest, &w);
 }
 
+/* It sends the job's last record, and nothing else: it never had an agent. */
+static int tell_the_end(void *user, struct http_call *c, struct err *err)
+{
+    (void)user;
+    return http_reply(c, 200, "application/x-ydl-pieces", told, strlen(told), err);
+}
+
+static void see_what_the_last_master_never_had(struct world *w, struct client *c)
+{
+    AUTO_BUF out = { .max = KIB };
+    AUTO_BUF said = { .max = KIB };
+
+    put_log(w, "worker-1.out", "one\ntwo\n");
+    w->attempt = 2;
+    told = THE_END;
+    follow_it(w, c, tell_the_end, &out, &said);
+    assert_string_equal(buf_text(&out), "one\ntwo\n");
+    assert_string_equal(buf_text(&said), "");
+}
+
+static void what_a_master_lacks_that_found_the_job_ended_is_in_the_files(void **state)
+{
+    struct world w = { .take_key = true };
+
+    run(state, see_what_the_last_master_never_had, &w);
+}
+
 static void hear_of_the_rest(struct world *w, struct client *c)
 {
     AUTO_BUF out = { .max = KIB };
@@ -103,7 +131,7 @@ static void hear_of_the_rest(struct world *w, struct client *c)
 
     put(w->dir, "logs", "no directory"); /* so that nothing in it can be read */
     told = PIECE_ONE THE_END;
-    follow_it(w, c, &out, &said);
+    follow_it(w, c, break_off, &out, &said);
     assert_string_equal(buf_text(&out), "one\n");
     assert_non_null(strstr(buf_text(&said), "ydl: some output could not be shown: "));
     assert_non_null(strstr(buf_text(&said), "see 'ydl logs " APP "'"));
@@ -122,7 +150,7 @@ static void hear_of_late_output(struct world *w, struct client *c)
     AUTO_BUF said = { .max = KIB };
 
     told = PIECE_ONE THE_KILL;
-    follow_it(w, c, &out, &said);
+    follow_it(w, c, break_off, &out, &said);
     assert_string_equal(buf_text(&out), "one\n");
     assert_string_equal(buf_text(&said), "ydl: the application was killed: output may be missing; "
                                          "see 'ydl logs " APP "'\n");
@@ -142,6 +170,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CLAIM(what_the_stream_lacks_is_in_the_files),
+        CLAIM(what_a_master_lacks_that_found_the_job_ended_is_in_the_files),
         CLAIM(what_cannot_be_shown_is_said),
         CLAIM(who_followed_a_killed_application_is_told_where_output_is),
     };
