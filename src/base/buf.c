@@ -158,6 +158,8 @@ void buf_eat(struct buf *b, size_t n)
     b->len -= n;
 }
 
+/* The NUL lies behind the content and does not count to it: more can be added, which overwrites it.
+ * It has room beyond the ceiling. */
 const char *buf_text(struct buf *b)
 {
     uint8_t *room;

@@ -18,6 +18,8 @@ static const char *loader_text(void)
     return text ? text : "unknown reason";
 }
 
+/* Looked up twice: a library that lacks one symbol leaves all pointers as they were, so nobody can
+ * call into one that was closed again. */
 int dl_load(const char *soname, const struct dl_symbol *symbols, size_t n, void **ret,
             struct err *err)
 {

@@ -85,7 +85,9 @@ bool log_on(enum log_part part, enum log_level level)
     return (int)level <= atomic_load_explicit(&state.level, memory_order_relaxed);
 }
 
-/* errno is kept: callers log between a failed call and the look at its reason. */
+/* errno is kept: callers log between a failed call and the look at its reason. The text is cleaned
+ * as a whole, so that no message, whatever a server put into it, can write a second line or drive a
+ * terminal. */
 void log_write(enum log_part part, enum log_level level, const char *fmt, ...)
 {
     char text[TEXT_MAX], line[LINE_MAX_];

@@ -91,6 +91,8 @@ static int make_one(const char *path, mode_t mode, struct err *err)
     return 0;
 }
 
+/* Each part in turn, since another process may be making the same: one that is there by then is as
+ * good. */
 int path_mkdirs(const char *path, mode_t mode, struct err *err)
 {
     AUTO_FREE char *copy = strdup(path);
@@ -121,6 +123,7 @@ void path_spread(const char *dir)
     (void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
 }
 
+/* Read until the end is seen and not until some size: files in /proc have a size of 0. */
 int path_read(const char *path, struct buf *ret, struct err *err)
 {
     AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);

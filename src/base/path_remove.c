@@ -47,7 +47,8 @@ static void path_remove_note_failure(struct removal *x, const char *what, const 
                    r == 0 && path.len && buf_text(&path) ? buf_text(&path) : "", name);
 }
 
-/* Out of memory counts as a failure like others. */
+/* Out of memory counts as a failure like others. O_NOFOLLOW: an entry that was exchanged for a link
+ * since it was read is an error, and never a way out of the tree. */
 static void path_remove_enter(struct removal *x, const char *name)
 {
     int fd = openat(above(x, x->n), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -109,6 +110,8 @@ static void remove_entry(struct removal *x, const struct dirent *e)
         path_remove_enter(x, e->d_name);
 }
 
+/* The directories that are open are the stack. readdir() goes on in each where it stopped; removing
+ * what it has returned does not disturb it. */
 static void remove_all(struct removal *x)
 {
     while (x->n > 0) {

@@ -194,7 +194,9 @@ static bool is_shorter(const struct rotate *r, int cut)
            rotate_size_of(r->path) < size;
 }
 
-/* How many bytes NAME.cut holds that are no longer in the file; 0: none; -ENOMEM. */
+/* How many bytes NAME.cut holds that are no longer in the file; 0: none; -ENOMEM. Three tests, from
+ * cheap to dear: the file is so short that no cut was due; it is shorter than it was noted to be;
+ * its beginning differs from the copy. */
 static int64_t taken_off(const struct rotate *r, const char *cut)
 {
     AUTO_CLOSE int fd = open(cut, O_RDONLY | O_CLOEXEC);
@@ -218,7 +220,14 @@ static void count_piece(struct rotate *r, uint64_t size, bool unnamed)
     r->unnamed = unnamed;
 }
 
-/* Has it been cut since `r` was last right? Then `r` is now. 1: yes, 0: no. */
+/* Has it been cut since `r` was last right? Then `r` is now. 1: yes, 0: no. A cut shows in one of
+ * three ways:
+ *
+ *     NAME.n+1 is there                  it was cut, and all is done
+ *     NAME.cut is there for a moment     somebody is cutting: wait for the name
+ *     NAME.cut stays                     who cut was stopped: taken_off() tells whether before it
+ *
+ * The name is looked for once more after taken_off(), which takes long enough for it to appear. */
 static int rotate_catch_up(struct rotate *r)
 {
     AUTO_FREE char *cut = other(r, "cut");
@@ -333,6 +342,8 @@ static ssize_t rotate_copy_some(int from, int to, uint64_t at, size_t n)
     return got < 0 ? -errno : got;
 }
 
+/* `most` bytes a call, because the caller has other things to do: 0 means that there is more to
+ * copy. What a predecessor copied is gone on with. */
 int rotate_copy(const struct rotate *r, uint64_t piece, uint64_t most)
 {
     AUTO_FREE char *part = other(r, "part");

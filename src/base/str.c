@@ -158,7 +158,8 @@ static bool str_same(char a, char b)
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* Insertions, deletions, changes and swaps of neighbours that turn `a` into `b`. */
+/* Insertions, deletions, changes and swaps of neighbours that turn `a` into `b`. (Optimal string
+ * alignment.) Three rows of the table are enough: a swap looks two rows back. */
 static unsigned distance(const char *a, const char *b)
 {
     unsigned rows[3][NEAR_MAX + 1];
@@ -207,6 +208,7 @@ const char *str_nearest(const char *s, const char *const *words, size_t n)
     return found;
 }
 
+/* Whole characters only: `out` never ends in the middle of one, or of an escape. */
 size_t str_clean(char *out, size_t cap, const char *s)
 {
     size_t n = 0, used;

@@ -57,7 +57,9 @@ static int read_decimal(const char **s, struct decimal *ret)
     return 0;
 }
 
-/* d * unit; the fraction must not fall between two whole results unless it is rounded away. */
+/* d * unit; the fraction must not fall between two whole results unless it is rounded away. The
+ * unit is divided first, since unit * frac would overflow from 1e on; what the division loses is
+ * added as a term of its own. */
 static int scale(struct decimal d, uint64_t unit, uint64_t *ret)
 {
     uint64_t v;
@@ -139,6 +141,7 @@ int str_to_ms(const char *s, int64_t *ret)
     return 0;
 }
 
+/* Two or three digits are enough for a person: "9.7 GB", "123 MB". */
 const char *str_size(uint64_t bytes, char out[STR_SIZE_MAX])
 {
     static const char *const units[] = { "B", "KB", "MB", "GB", "TB", "PB", "EB" };

@@ -6,7 +6,8 @@
 
 #include <inttypes.h>
 
-/* The dashboard's usual port may be taken by another job on the machine: any will do. */
+/* The dashboard's usual port may be taken by another job on the machine: any will do.
+ * --death-timeout: a worker whose scheduler is gone for a minute ends by itself. */
 static const struct framework_role roles[] = {
     { .name = "scheduler",
       .one = true,

@@ -1,4 +1,5 @@
-/* deepspeed.c - DeepSpeed without its launcher: torch's environment, and three more. */
+/* deepspeed.c - DeepSpeed without its launcher: torch's environment, and three more. Where one of
+ * torch's is missing, deepspeed.init_distributed() would look for MPI. */
 #include "framework/frameworks.h"
 #include "framework/task.h"
 

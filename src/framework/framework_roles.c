@@ -42,7 +42,8 @@ static bool any_ranked(const struct framework *fw, const struct spec *s)
     return false;
 }
 
-/* How many servers there will be; -1: nobody said, so none. */
+/* How many servers there will be; -1: nobody said, so none. In this order: -s, the count of the
+ * role in the job file, as many as workers where the framework has it so. */
 static int64_t servers_wanted(const struct framework *fw, const struct spec *s)
 {
     const struct spec_role *servers = fw->server_role ? spec_role(s, fw->server_role) : NULL;

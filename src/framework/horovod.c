@@ -5,6 +5,8 @@
 #include "framework/frameworks.h"
 #include "framework/task.h"
 
+/* The "cross" rank goes over containers: it is the place among the processes of the same local
+ * rank, of which every container has one. */
 static int horovod_task(const struct framework_task *t, struct err *err)
 {
     struct env e = env_of(t);

@@ -39,6 +39,8 @@ static void as_open_mpi(const struct framework_task *t, const struct world *w, s
     env_number(e, "OMPI_COMM_WORLD_LOCAL_RANK", w->local_rank);
 }
 
+/* JAX itself reads the address only. The number of processes and the rank are for scripts that pass
+ * them on, as they are used to from Kubeflow. */
 static int jax_task(const struct framework_task *t, struct err *err)
 {
     char address[TASK_ADDRESS_MAX];

@@ -1,7 +1,9 @@
 /* lightgbm.c - LightGBM over sockets: everybody gets everybody's address and finds itself there.
  *
  * The lightgbm program takes arguments of the form key=value and gets them; a Python script reads
- * the variables and hands them on as parameters. */
+ * the variables and hands them on as parameters. A process finds its rank by looking for its own
+ * address and port in the list: so there are numeric addresses in it, and two tasks of one machine
+ * differ by their ports. */
 #include "framework/frameworks.h"
 #include "framework/task.h"
 

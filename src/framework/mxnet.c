@@ -44,7 +44,9 @@ static int mxnet_complete(struct spec *s, struct spec_faults *f)
     return r;
 }
 
-/* Both addresses are numeric: ZeroMQ binds no names. */
+/* Both addresses are numeric: ZeroMQ binds no names. The scheduler binds its port without a second
+ * try, so that port must be its own; servers and workers try others. DMLC_NODE_HOST is always set:
+ * without it ps-lite takes the address of some network card. */
 static int mxnet_task(const struct framework_task *t, struct err *err)
 {
     const struct cluster_role *own = cluster_role(t->cluster, t->role->name);

@@ -62,6 +62,8 @@ static void tonys(struct env *e, const struct world *w)
     env_printf(e, "INIT_METHOD", "tcp://%s", task_address(w->first, address));
 }
 
+/* USE_AGENT_STORE is "False" because with "True" every rank would be a client of a store that an
+ * agent keeps; ERROR_FILE alone is enough for torch's @record to write down what failed. */
 int pytorch_task(const struct framework_task *t, struct err *err)
 {
     struct env e = env_of(t);
@@ -101,7 +103,8 @@ static int64_t seconds(const json_t *v)
 }
 
 /* {"message": {"message": "ValueError: …", "extraInfo": {"timestamp": "1763274830"}}}, or with a
- * plain text as the outer message. */
+ * plain text as the outer message. The time is wanted because several tasks write such a file when
+ * one of them fails: the earliest is taken for the cause, as torchrun does. */
 int pytorch_error(const void *p, size_t n, char **ret_text, int64_t *ret_time)
 {
     AUTO_JSON *all = NULL;

@@ -10,6 +10,8 @@
 
 #define STORE_MIN (80 * MIB) /* Ray refuses an object store of less than 75 MB */
 
+/* --block keeps the task alive as long as Ray's daemons: without it 'ray start' would leave them
+ * behind and end. */
 static const struct framework_role roles[] = {
     { .name = "head",
       .one = true,

@@ -122,6 +122,8 @@ bool world_of(const struct framework_task *t, struct world *ret)
     return true;
 }
 
+/* `neighbours` is a set of bits, one for each role of the cluster that has another task on the same
+ * machine. */
 bool world_shares_machine(const struct framework_task *t, const struct world *w)
 {
     for (size_t i = 0; i < t->cluster->n && w->self->neighbours >> i; i++) {

@@ -115,7 +115,9 @@ static json_t *addresses(const struct cluster_role *c)
     return take(list);
 }
 
-/* The document up to the task's own part: '{"cluster":{"worker":["h:p"]},"task":'. */
+/* The document up to the task's own part: '{"cluster":{"worker":["h:p"]},"task":'. Without the
+ * closing brace: tensorflow_task() writes the rest behind it, so that the list, which is long in a
+ * large job, is encoded once. */
 static int tensorflow_common(const struct framework_task *t, char **ret, struct err *err)
 {
     AUTO_JSON *all = json_object();

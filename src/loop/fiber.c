@@ -47,6 +47,9 @@ struct stack {
     struct stack *next; /* lives in the stack's own memory while it is spare */
 };
 
+/* A fiber is in one list at most: of a cond, of those that are ready, or of those that yielded. So
+ * one pair of links (wait_prev, wait_next) serves all of them. `map` is NULL before its first
+ * turn. */
 struct fiber {
     struct loop *loop;
     void (*fn)(void *arg);
@@ -169,7 +172,9 @@ static void sanitizer_arrive(struct fiber *f, bool in_fiber)
     (void)in_fiber;
 }
 
-/* Runs `f` until it parks or ends. */
+/* Runs `f` until it parks or ends. The second argument of sigsetjmp() is 0 here and in park(): the
+ * signal mask is not saved, which would be two system calls for each switch. Fibers do not change
+ * it. */
 static void fiber_enter(struct fiber *f)
 {
     struct loop *l = f->loop;
@@ -229,6 +234,7 @@ static void entry(unsigned low, unsigned high)
     siglongjmp(f->loop->home, 1);
 }
 
+/* uc_link is NULL: entry() never returns, but jumps to the scheduler. */
 static void prepare_stack(struct fiber *f)
 {
     uintptr_t p = (uintptr_t)f;
@@ -300,7 +306,7 @@ static void fiber_make_ready(struct fiber *f, int with)
 }
 
 /* Its stack is the next one's at once: of hundreds that begin and end in one turn, as many are
- * needed as wait in between. */
+ * needed as wait in between. The fiber itself is freed later, when libuv has closed its timer. */
 static void fiber_finish(struct fiber *f)
 {
     stack_free(f->loop, take(f->map));
@@ -355,6 +361,8 @@ static void on_deadline(uv_timer_t *t)
     fiber_make_ready(t->data, -ETIMEDOUT);
 }
 
+/* The new fiber runs when the present one waits or ends, never inside this call: what the caller
+ * sets up in the next lines is there when it begins. */
 int fiber_start(struct loop *l, void (*fn)(void *arg), void *arg, struct fiber **ret,
                 struct err *err)
 {
@@ -418,6 +426,9 @@ void fiber_shield(struct loop *l, bool on)
         l->current->shields--;
 }
 
+/* uv_timer_start() counts from the time at which the turn began (uv_now()), so what is left is
+ * counted from there too. By the real time the timer would fire too early in a long turn, and the
+ * fiber would be told of a timeout before its deadline. */
 static int park_until(struct fiber *f, int64_t deadline)
 {
     if (deadline != LOOP_NEVER) {
@@ -432,6 +443,8 @@ static int park_until(struct fiber *f, int64_t deadline)
     return f->woken_with;
 }
 
+/* In this order: who is cancelled hears of that first, and a deadline that has passed does not give
+ * the others a turn. */
 int cond_wait(struct loop *l, struct cond *c, int64_t deadline)
 {
     struct fiber *f = l->current;

@@ -37,6 +37,8 @@ static void group_leave(struct group_member *m)
     cond_wake_all(&g->changed);
 }
 
+/* Only the first failure is kept. Those that fail because they were cancelled for it come later and
+ * change nothing. */
 static void run_member(void *arg)
 {
     struct group_member *m = arg;
@@ -67,6 +69,8 @@ static int group_wait_for_room(struct group *g, struct err *err)
     return g->result;
 }
 
+/* With a limit this waits for room, and so does whoever adds: a list of a million files needs no
+ * million fibers. A group that has failed takes nobody any more. */
 int group_go(struct group *g, int (*fn)(void *arg, struct err *err), void *arg, struct err *err)
 {
     AUTO_FREE struct group_member *m = NULL;

@@ -169,7 +169,9 @@ static int check_alone(int fd, unsigned port)
                : 0;
 }
 
-/* Looks twice: of two who do this at the same time, each sees the other one after it listens. */
+/* Looks twice: of two who do this at the same time, each sees the other one after it listens. The
+ * holder has bound the port and does not listen, which is enough to keep others off it. It has set
+ * both options, so one that sets either can listen on the port in its place. */
 static int share_port(union address *a, unsigned port, int *ret_fd)
 {
     AUTO_CLOSE int fd = socket(a->sa.sa_family, SOCK_STREAM | SOCKET_FLAGS, 0);

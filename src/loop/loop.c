@@ -1,4 +1,10 @@
-/* loop.c - see loop.h. One turn of the loop: I/O callbacks wake fibers, then the fibers run. */
+/* loop.c - see loop.h. One turn of the loop: I/O callbacks wake fibers, then the fibers run.
+ *
+ *     uv_run:  timers ──► poll ──► I/O callbacks ──► check: the fibers ──► closed handles
+ *
+ * Callbacks only mark fibers as ready. They run in the check phase, or where a program calls
+ * loop_run_ready(), so none runs in the middle of another one's callback, and what they queue for
+ * the same socket can go out together. */
 #include "loop/loop.h"
 #include "base/auto.h"
 #include "base/log.h"
@@ -12,6 +18,7 @@ static void on_after_poll(uv_check_t *h)
     fiber_run_ready(h->data);
 }
 
+/* The check handle is unreferenced: it alone must not keep uv_run() from returning. */
 int loop_new(struct loop **ret, struct err *err)
 {
     AUTO_FREE struct loop *l = calloc(1, sizeof(*l));
@@ -73,6 +80,7 @@ uv_loop_t *loop_uv(struct loop *l)
     return &l->uv;
 }
 
+/* Not uv_now(), which stands still while fibers run: a deadline is compared with the real time. */
 int64_t loop_now(const struct loop *l)
 {
     (void)l;
@@ -141,6 +149,7 @@ static void on_signal_closed(uv_handle_t *h)
     h->data = NULL;
 }
 
+/* The handles lie on the stack of loop_run(), so libuv must be done with them before we return. */
 static void unwatch_signals(struct main_fiber *m)
 {
     for (size_t i = 0; i < COUNT_OF(m->signals); i++)
@@ -149,6 +158,8 @@ static void unwatch_signals(struct main_fiber *m)
         uv_run(&m->loop->uv, UV_RUN_NOWAIT);
 }
 
+/* uv_run() returns when there is nothing to watch for, which the main fiber may outlast: hence the
+ * outer loop. */
 int loop_run(struct loop *l, int (*fn)(void *arg), void *arg, bool signals)
 {
     struct main_fiber m = { .loop = l, .fn = fn, .arg = arg };

@@ -47,7 +47,13 @@ static void put_address(const union resolve_addr *a, __be32 out[4], __be16 *ret_
 }
 
 /* The owner of the socket that has these two ends. One that was closed is in no process any more,
- * and has no inode; the kernel attributes it to root. */
+ * and has no inode; the kernel attributes it to root.
+ *
+ *     request   sock_diag, family, TCP, any state, { source, destination } of the one socket
+ *     answer    one inet_diag_msg (user, inode), or NLMSG_ERROR with a negative errno
+ *
+ * Without NLM_F_DUMP the kernel looks the socket up in its hash table, whose cost does not grow
+ * with the number of sockets. */
 static int ask_kernel(const union resolve_addr *from, const union resolve_addr *to, uid_t *ret)
 {
     struct {

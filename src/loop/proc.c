@@ -222,6 +222,8 @@ static int proc_look_for_end(struct proc *p)
     return r;
 }
 
+/* The pidfd is readable already when the child has ended before: then the call comes in the next
+ * turn, not from here. */
 int proc_on_end(struct proc *p, void (*fn)(void *user), void *user)
 {
     p->on_end = fn;

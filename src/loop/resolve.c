@@ -146,7 +146,8 @@ static nfds_t sockets_of(ares_channel channel, struct pollfd out[ARES_GETSOCK_MA
     return n;
 }
 
-/* Gives c-ares what is ready; without anything it looks at its own deadlines. */
+/* Gives c-ares what is ready; without anything it looks at its own deadlines. An error or a hang-up
+ * counts as readable: c-ares finds it by reading. */
 static void process(ares_channel channel, const struct pollfd *fds, nfds_t n)
 {
     bool any = false;
@@ -185,6 +186,8 @@ static void ask_dns(ares_channel channel, struct lookup *q)
     }
 }
 
+/* Two seconds a try, three tries for each server. The search list and the servers come from
+ * /etc/resolv.conf, read for each look-up. */
 static int open_channel(ares_channel *ret)
 {
     struct ares_options options = { .timeout = 2000, .tries = 3 };
@@ -229,6 +232,8 @@ static int resolve_not_found(struct err *err, const char *host, int status)
     return -ENXIO;
 }
 
+/* `refs` is 2, the fiber's and the worker's. Both are given back on the loop's thread (after_work),
+ * so the count needs no lock. */
 static int by_dns(struct loop *l, const char *host, int64_t deadline, struct answer *ret,
                   struct err *err)
 {
@@ -256,6 +261,7 @@ static int by_dns(struct loop *l, const char *host, int64_t deadline, struct ans
     return ret->found.n > 0 ? 0 : resolve_not_found(err, host, ret->status);
 }
 
+/* From cheap to dear: a number, the hosts file, then DNS in a thread. */
 static int resolve_look_up(struct loop *l, const char *host, int64_t deadline, struct answer *ret,
                            struct err *err)
 {

@@ -66,6 +66,8 @@ static void on_poll(uv_poll_t *h, int status, int events)
         uv_poll_stop(&s->poll);
 }
 
+/* Both directions share one handle of libuv, which knows a single set of events: arming one must
+ * name the other as well. */
 static int arm(struct sock *s, int event)
 {
     int r = s->armed & event ? 0 : uv_poll_start(&s->poll, s->armed | event, on_poll);
@@ -75,6 +77,8 @@ static int arm(struct sock *s, int event)
     return r;
 }
 
+/* Closed while we waited: only `s` itself may be looked at then, which our reference keeps; the
+ * descriptor's number may belong to another file already. */
 static int sock_wait_for(struct sock *s, int event, int64_t deadline)
 {
     struct cond *c = event == UV_READABLE ? &s->readable : &s->writable;
@@ -100,6 +104,7 @@ static void name_ends(struct sock *s)
         (void)resolve_text(&a, s->local);
 }
 
+/* The descriptor is taken over in any case: on failure it is closed. */
 int sock_from_fd(struct loop *l, int fd, struct sock **ret, struct err *err)
 {
     AUTO_FREE struct sock *s = calloc(1, sizeof(*s));
@@ -225,6 +230,8 @@ int sock_connect(struct loop *l, const char *host, int port, int64_t deadline, s
     return 0;
 }
 
+/* The call first, the wait only when it says EAGAIN: with data at hand no turn of the loop is
+ * spent. */
 ssize_t sock_readv(struct sock *s, const struct iovec *iov, int count, int64_t deadline)
 {
     ssize_t n;
@@ -279,6 +286,8 @@ int sock_wait_readable(struct sock *s, int64_t deadline)
     return r;
 }
 
+/* Once, and it is called also when the socket is closed, so that whoever waits this way always
+ * hears of something. */
 int sock_on_readable(struct sock *s, void (*fn)(void *user), void *user)
 {
     int r = s->closed ? -ECONNABORTED : arm(s, UV_READABLE);

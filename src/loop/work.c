@@ -30,6 +30,8 @@ static void work_after(uv_work_t *req, int status)
     cond_wake_all(&w->finished);
 }
 
+/* Shielded: `w` lies on our stack and the worker cannot be stopped, so we wait for it even when we
+ * are cancelled. */
 int work_run(struct loop *l, int (*fn)(void *arg), void *arg)
 {
     struct work w = { .fn = fn, .arg = arg };

@@ -44,6 +44,9 @@ static int backend_is_ours(const char *path, struct err *err)
     return 0;
 }
 
+/* A manifest comes with the model, so it may come from anybody who can publish one. A library is
+ * code that runs as this user: it must be a file that nobody but this user and root could have put
+ * there. */
 static int by_manifest(const struct find_library *l, const char *place, char **ret, struct err *err)
 {
     AUTO_FREE char *found = *place == '/' ? find_below(l, place) : NULL;

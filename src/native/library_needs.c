@@ -48,6 +48,8 @@ static const Elf64_Phdr *elf_header(const struct elf *e, uint32_t type)
     return NULL;
 }
 
+/* Dynamic entries hold addresses in memory, and the file is not loaded: the segment that covers an
+ * address says where it is in the file. */
 static bool elf_place(const struct elf *e, uint64_t address, uint64_t *ret)
 {
     for (size_t i = 0; i < e->n; i++) {
@@ -118,6 +120,9 @@ static char *needs_origin(const char *entry, const char *dir)
     return NULL;
 }
 
+/* Only entries with $ORIGIN: they lead to what belongs to the same package and can be moved with
+ * it. Others name places of the machine where it was built. They are collected over all files, as a
+ * library that was found this way looks for its own in the same places. */
 static int needs_dirs(struct needs *x, const struct elf *e, const char *dir)
 {
     char text[NAME_SIZE];
@@ -265,6 +270,8 @@ int library_needs(const char *path, bool system, struct strs *ret, struct err *e
     return r;
 }
 
+/* ONNX Runtime opens these by itself (dlopen), so no list of needed libraries has them; it looks in
+ * its own directory. */
 static int needs_add_beside(struct needs *x, const struct find_library *l, const char *path,
                             const char *name, struct err *err)
 {

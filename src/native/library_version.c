@@ -36,7 +36,8 @@ static char *version_in_name(const char *path)
     return version_take(text + strlen(".so."), strlen(text) - strlen(".so."));
 }
 
-/* Is `file` (relative to `site`) a line "FILE,HASH,SIZE" of the package's RECORD? */
+/* Is `file` (relative to `site`) a line "FILE,HASH,SIZE" of the package's RECORD? Whole lines only:
+ * the path may also stand inside a longer one. */
 static bool version_has_file(const char *site, const char *info, const char *file)
 {
     AUTO_FREE char *path = str_printf("%s/%s/RECORD", site, info);

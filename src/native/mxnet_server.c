@@ -147,6 +147,8 @@ static int refuse_pickle(struct err *err)
     return -ENOTSUP;
 }
 
+/* Set twice when a worker changes its learning rate: the callback is installed once, and the
+ * updater decides what it keeps. */
 static int set_optimizer(struct server *s, const char *text, struct err *err)
 {
     struct optimizer o;
@@ -161,6 +163,7 @@ static int set_optimizer(struct server *s, const char *text, struct err *err)
     return 0;
 }
 
+/* Command 0 is what MXNet's set_optimizer() in a worker sends, with a pickle as its body. */
 static void on_command(int head, const char *body, void *arg)
 {
     struct server *s = arg;

@@ -131,7 +131,14 @@ static double adam_rate(const struct optimizer *o, int64_t step)
 }
 
 /* Numbers go as text, which is how MXNet's operators take them; nine digits bring a float back
- * unchanged. */
+ * unchanged.
+ *
+ *     sgd_update      weight, gradient
+ *     sgd_mom_update  weight, gradient, momentum
+ *     adam_update     weight, gradient, mean, variance
+ *
+ * `states` is how many arrays come after the first two. The operators write weight and states in
+ * place. */
 void optimizer_call(const struct optimizer *o, int64_t step, struct optimizer_call *ret)
 {
     bool adam = o->kind == OPTIMIZER_ADAM, moves = !adam && o->momentum > 0;

@@ -100,6 +100,8 @@ static char *python_first_line(const char *file)
     return strdup(line);
 }
 
+/* As the kernel would, one step deep: a script whose interpreter is a script itself is not
+ * followed. */
 char *python_of(char *const *command, const char *path)
 {
     AUTO_FREE char *program = command && command[0] ? python_in_path(path, command[0]) : NULL;

@@ -46,6 +46,8 @@ static int tensorflow_server_failed(const struct api *api, const void *status, c
     return err_set(err, -EIO, "%s: %.*s", what, (int)strcspn(text, "\n"), text);
 }
 
+/* TF_ServerStop is not called anywhere: it says that a clean shutdown is not implemented. A signal
+ * ends the process. */
 static int tensorflow_server_run(const struct api *api, const struct tf_options *o, void *status,
                                  struct err *err)
 {

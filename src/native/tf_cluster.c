@@ -44,7 +44,8 @@ static bool good_address(const char *s)
 
 /* ---- adding ---- */
 
-/* A new job in its place, which the alphabet gives; *ret is the cluster's. */
+/* A new job in its place, which the alphabet gives; *ret is the cluster's. Sorted by name, because
+ * JSON has no order and every server is to get the same bytes. */
 static int tf_cluster_add_job(struct tf_cluster *c, const char *name, struct tf_job **ret,
                               struct err *err)
 {

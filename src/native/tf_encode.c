@@ -70,6 +70,8 @@ static int tf_encode_append(const Tensorflow__ServerDef *def, struct buf *out, s
     return 0;
 }
 
+/* Never fewer than TF_INTER_LEAST threads between operations: with one, TensorFlow 2's
+ * ParameterServerStrategy hangs (seen with 2.13 and 2.21; sessions of version 1 do not). */
 int tf_cluster_encode(const struct tf_cluster *c, const struct tf_task *t,
                       const struct tf_threads *threads, struct buf *out, struct err *err)
 {

@@ -76,6 +76,8 @@ static size_t updater_place_of(const struct updater *u, int key)
     return low;
 }
 
+/* Sorted, because keys come as MXNet numbers its parameters, with holes where other servers have
+ * them. */
 static struct slot *updater_slot_of(struct updater *u, int key)
 {
     size_t at = updater_place_of(u, key);

@@ -1,4 +1,11 @@
-/* conda_prefix.c - paths in texts and in programs. See conda_prefix.h. */
+/* conda_prefix.c - paths in texts and in programs.
+ *
+ *     |<---------------- WINDOW ---------------->|
+ *     |<-- strings that begin here -->|<-OVERLAP->|
+ *
+ * The next window begins behind the last string of this one. A string is changed only when its end
+ * is in the window too. None is longer than the overlap, except in a file that is no program. See
+ * conda_prefix.h. */
 #include "pyenv/conda_prefix.h"
 #include "base/array.h"
 
@@ -114,7 +121,9 @@ struct window {
 };
 
 /* One string, which has one of the paths at its beginning and ends at `nul`. 1 when it is changed,
- * 0 when it has no room. */
+ * 0 when it has no room. One string may hold several paths (a search path), so all of it is written
+ * anew. It may grow into the NULs behind it, but the last of these must stay: it ends the
+ * string. */
 static int change_string(const struct window *w, const char *p, const char *nul,
                          struct conda_prefix_patches *ret)
 {

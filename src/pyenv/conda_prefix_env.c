@@ -212,6 +212,8 @@ static int conda_prefix_env_remember(const struct telling *t, struct err *err)
     return replace_text(&text, path, 0644, err);
 }
 
+/* The mark is written last. A run that was interrupted is repeated from the list, and files that
+ * were told already have neither the old path nor the placeholder any more. */
 int conda_prefix_env(const char *dir, size_t *ret_changed, struct strs *stuck, struct err *err)
 {
     struct telling t = { .dir = dir, .changed = ret_changed, .stuck = stuck };

@@ -179,6 +179,8 @@ static int try_beside(const struct hadoop_home *h, const char *name, test_fn *go
     return path ? try_place(path, good, ret) : -ENOMEM;
 }
 
+/* Hadoop, HDFS and the configuration are looked for apart: Apache packs them into one directory,
+ * distributions spread them over several. */
 static int find_hadoop(const struct hadoop_env *e, struct hadoop_home *h)
 {
     static const char *const homes[] = { "HADOOP_HOME", "HADOOP_COMMON_HOME", "HADOOP_PREFIX",
@@ -346,6 +348,8 @@ static int hadoop_home_append(const struct hadoop_env *e, const char *name,
     return buf_text(&text) ? strs_take(ret, str_printf("%s=%s", name, (char *)text.data)) : -ENOMEM;
 }
 
+/* What is set already stays. The two lists are appended to, so that what the user put first is
+ * found first. */
 int hadoop_home_vars(const struct hadoop_home *h, const struct hadoop_env *e, struct strs *ret)
 {
     const char *const libs[] = { h->lib_dir, h->jvm_dir }, *const path[] = { h->conf, h->jars };

@@ -83,7 +83,8 @@ static int add_zeroes(struct pack *k, size_t n, struct err *err)
     return buf_add(&k->ready, zeroes, n) < 0 ? err_oom(err) : 0;
 }
 
-/* `n` bytes of a file, from `at` on, as they are to be in the archive. */
+/* `n` bytes of a file, from `at` on, as they are to be in the archive. A patch may begin in one
+ * piece and end in the next one, so both of its ends are cut to the piece. */
 static void pack_apply(const struct conda_prefix_patches *patches, uint64_t at, uint8_t *p,
                        size_t n)
 {

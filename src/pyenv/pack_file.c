@@ -79,7 +79,8 @@ static int write_out(struct pack_file *f, const void *p, size_t n, struct err *e
     return 0;
 }
 
-/* `n` bytes of `in`; none at the end. */
+/* `n` bytes of `in`; none at the end. The hash is that of the archive before it is compressed,
+ * since gzip's bytes depend on the library that makes them. */
 static int compress_some(struct pack_file *f, size_t n, struct err *err)
 {
     int flush = n ? Z_NO_FLUSH : Z_FINISH, r = 0;
@@ -95,6 +96,8 @@ static int compress_some(struct pack_file *f, size_t n, struct err *err)
     return r;
 }
 
+/* In turns of 4 MiB, so that the caller's thread can look at an interruption and show progress: 1
+ * to be called again, 0 at the end. */
 int pack_file_some(struct pack_file *f, struct err *err)
 {
     for (uint64_t before = f->done; f->done < before + TURN;) {

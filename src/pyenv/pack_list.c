@@ -158,7 +158,9 @@ int pack_settle(struct pack_list *l, struct err *err)
     return pack_list_settle(l) < 0 ? err_oom(err) : 0;
 }
 
-/* Takes `path`, `name` and `link` of `e` over, also when it fails. */
+/* Takes `path`, `name` and `link` of `e` over, also when it fails. Over the limit the list is
+ * settled first and looked at again: the same file may have been added by several words of a
+ * command, and counts once. */
 static int pack_put(const struct walk *w, struct pack_entry e, struct err *err)
 {
     struct pack_list *l = w->list;
@@ -199,6 +201,8 @@ int pack_add_data(struct pack_list *l, const char *name, char *data, size_t n, b
 
 /* ---- walking ---- */
 
+/* With `inside` the tree was found and not named by anybody: what cannot go along is left out. A
+ * tree that somebody has named goes as a whole or is an error. */
 static bool lenient(const struct walk *w)
 {
     return w->rules->inside != NULL;
@@ -211,7 +215,9 @@ static bool pack_within(const char *path, const char *dir)
     return str_starts(path, dir) && (path[n] == '/' || path[n] == '\0' || str_eq(dir, "/"));
 }
 
-/* Whether what a link in `dir` of the archive says stays in the archive. */
+/* Whether what a link in `dir` of the archive says stays in the archive. By the text alone, as the
+ * one who unpacks it will read it: a link that goes up and comes down again by another name counts
+ * as leaving. */
 static bool pack_stays(const char *dir, const char *text)
 {
     long depth = *dir ? 1 : 0;
@@ -278,7 +284,10 @@ static int pack_add_plain(const struct walk *w, const char *path, const char *na
                     err);
 }
 
-/* A symbolic link: 1 when it is dealt with, 0 when what it leads to is to be added, into *st. */
+/* A symbolic link: 1 when it is dealt with, 0 when what it leads to is to be added, into *st.
+ *
+ *     lenient     never packed as a link: its target goes, if it lies inside
+ *     else        it stays a link where that works in the archive; if not, its target goes */
 static int pack_follow(const struct walk *w, const struct level *above, const char *path,
                        const char *name, struct stat *st, struct err *err)
 {
@@ -311,7 +320,8 @@ static bool left_out(const struct walk *w, const char *name)
     return false;
 }
 
-/* The entry `base` of the directory `above`. */
+/* The entry `base` of the directory `above`. Gone between readdir() and here is no error: a
+ * directory in use is packed as it is found. */
 static int pack_add_child(const struct walk *w, const struct level *above, const char *base,
                           struct err *err)
 {

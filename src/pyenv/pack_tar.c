@@ -1,4 +1,10 @@
-/* pack_tar.c - headers of the tar format: ustar, and pax where that is too narrow. See pack.h. */
+/* pack_tar.c - headers of the tar format: ustar, and pax where that is too narrow.
+ *
+ *     ┌ only for a long name, link or size ───────┐
+ *     header 'x' | records, padded to a block     | header | bytes, padded to a block
+ *
+ * A record of pax wins over the field of the header behind it, where what fits of the name stands.
+ * See pack.h. */
 #include "pyenv/pack.h"
 
 #include <stdio.h>
@@ -39,6 +45,8 @@ static void set_octal(char *field, size_t cap, uint64_t v)
     pack_tar_set_text(field, cap, digits);
 }
 
+/* The sum is that of the block with blanks in the place of the sum: six digits, a NUL and a blank,
+ * as everybody writes it. */
 static void set_sum(struct header *h)
 {
     const unsigned char *p = (const unsigned char *)h;

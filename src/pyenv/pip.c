@@ -1,5 +1,13 @@
 /* pip.c - the lock of an environment is passed to pip as its standard input, so that it is held
- * until pip ends, even when ydl is killed and pip is orphaned. See pip.h. */
+ * until pip ends, even when ydl is killed and pip is orphaned.
+ *
+ *     ~/.cache/ydl/pip/KEY/lock      held while it is made, by us and then by pip itself
+ *                          log       pip's output
+ *                          env/      the environment
+ *                          done      there when it is complete; its time is that of the last use
+ *
+ * KEY says what is in it (pip_key.c): the same packages for the same Python are made once. See
+ * pip.h. */
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/path.h"
@@ -55,6 +63,7 @@ static void pip_on_signal(uv_signal_t *h, int signum)
         (void)proc_signal_group(m->proc, SIGTERM);
 }
 
+/* A signal only notes the interruption and passes it to what runs; every step looks at the note. */
 static void signals_begin(struct signals *s, struct making *m)
 {
     static const int numbers[] = { SIGINT, SIGTERM };
@@ -327,6 +336,7 @@ static void pip_prune(const struct making *m)
 
 /* ---- all of it ---- */
 
+/* Looked for after the lock was taken: whoever held it may have made it. */
 static int find_or_make(struct making *m, struct err *err)
 {
     AUTO_FREE char *python = NULL;

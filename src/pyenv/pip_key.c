@@ -1,4 +1,7 @@
-/* pip_key.c - what makes one environment different from another. See pip.h. */
+/* pip_key.c - what makes one environment different from another. Contents count and not names: of
+ * files of requirements what is in them and in those that they include, of wheels their bytes. What
+ * the index has by then does not count, so a word without a version stays what it was when it was
+ * made. See pip.h. */
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/path.h"

@@ -111,7 +111,9 @@ static bool is_inside(const struct pyenv *e, const char *path)
     return false;
 }
 
-/* Where the links from bin/python leave the environment; *ret stays NULL when they do not. */
+/* Where the links from bin/python leave the environment; *ret stays NULL when they do not. Link by
+ * link and not by realpath(): what is wanted is the first path outside, which every node must have,
+ * not what that is a link to on this machine. */
 static int follow_python(const struct pyenv *e, char **ret)
 {
     AUTO_FREE char *at = path_join(e->dir, "bin/python"), *text = malloc(PATH_MAX);

@@ -1,5 +1,12 @@
 /* pyenv_conda.c - a conda environment as it is to be in an archive: conda's records, and the files
- * that say where it is. See pyenv.h and pyenv/conda_prefix.h. */
+ * that say where it is.
+ *
+ *     conda-meta/PACKAGE.json     which of its files have which placeholder
+ *         ──► the path of this place is replaced by the placeholder in each of them (pyenv_hold)
+ *         ──► conda-meta/ydl-places lists them for whoever unpacks (conda_prefix_env.c)
+ *         ──► the record itself goes without what was true of this place only
+ *
+ * See pyenv.h and pyenv/conda_prefix.h. */
 #include "base/json.h"
 #include "base/path.h"
 #include "pyenv/pack_private.h"

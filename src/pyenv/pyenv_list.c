@@ -160,6 +160,8 @@ static int add_conda(struct pack_list *l, struct err *err)
     return r < 0 ? r : pyenv_list_add_text(l, "bin/conda-unpack", pyenv_unpack_py, true, err);
 }
 
+/* The order matters: what is added first wins over a file of that name on the disk, and conda's
+ * records come last because they change files that pyenv_list_change() may have changed before. */
 int pyenv_list(const struct pyenv *e, struct pack_list *l, struct err *err)
 {
     int r = 0;

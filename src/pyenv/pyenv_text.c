@@ -73,7 +73,16 @@ static int pyenv_add(struct buf *out, struct piece x)
     return buf_add(out, x.p, x.n);
 }
 
-/* "#!/PREFIX/bin/NAME ARGS" */
+/* "#!/PREFIX/bin/NAME ARGS". A script of python's becomes one that finds the interpreter beside
+ * itself:
+ *
+ *     #!/bin/sh
+ *     '''exec' "$(dirname -- "$(realpath -- "$0")")/python3" "$0" "$@"
+ *     ' '''
+ *
+ * The shell reads the second line as '' followed by 'exec', which is exec, and never comes to the
+ * third. Python reads both as one text between triple quotes, and goes on behind it. pip writes the
+ * same two lines when a path is too long for the kernel. */
 static int pyenv_first_line(struct piece name, struct piece args, struct buf *out)
 {
     int n = (int)name.n, r;
@@ -160,6 +169,8 @@ int pyenv_config(const char *text, size_t n, struct buf *out)
     return changed;
 }
 
+/* A RECORD lists each file with a hash and a size. Scripts in bin were changed here, so those two
+ * are left empty, which the format allows. */
 int pyenv_record(const char *text, size_t n, struct buf *out)
 {
     const char *end = text + n;

@@ -96,7 +96,12 @@ struct end {
     uint32_t bytes, at;
 };
 
-/* The end record is the last one whose comment ends with the file. */
+/* The end record is the last one whose comment ends with the file.
+ *
+ *     mark(4) disks(6) members(2) | table: size(4) place(4) | length of the comment(2) | comment
+ *
+ * It is looked for from the end backwards, since the comment before which it stands has any length
+ * and any bytes: a mark whose comment does not end with the file is part of a comment. */
 static int unzip_find_end(const struct unzip *z, struct end *ret, struct err *err)
 {
     AUTO_BUF tail = { .max = END_BYTES + COMMENT_MAX };
@@ -260,6 +265,9 @@ static int inflate_all(const struct unzip *z, const struct row *row, struct buf 
     return r == Z_STREAM_END && s.avail_out == 0 ? 0 : unzip_damaged(z, row, err);
 }
 
+/* The local header has fields of its own for name and extra, and the lengths of these differ from
+ * the table's. Where its sizes are 0 they stand behind the bytes instead, so only the table's are
+ * used. */
 static int read_packed(const struct unzip *z, const struct row *row, struct buf *ret,
                        struct err *err)
 {

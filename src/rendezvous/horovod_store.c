@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+/*     PUT    value set                 a rank's key counts in n_ranks
+ *     DELETE in a circle: done set     counts in n_done, and the value stays for the others
+ *     DELETE elsewhere                 the item goes */
 struct item {
     struct map_node node; /* first */
     void *value;          /* NULL: only known as one that is done */

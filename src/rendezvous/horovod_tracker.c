@@ -120,6 +120,8 @@ static struct horovod *horovod_free(struct horovod *h)
 }
 AUTO_DEFINE(horovod, struct horovod *, horovod_free);
 
+/* A connection for each question: so there are many more than workers, most of them about to end.
+ * Nobody is turned away before there are four for each. */
 static int horovod_start(const struct rendezvous_options *opt, void **ret, int *ret_port,
                          struct err *err)
 {

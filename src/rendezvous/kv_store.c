@@ -11,7 +11,9 @@ struct kv_place *kv_find_key(struct kv *k, const struct kv_word *key)
     return p && p->value ? p : NULL;
 }
 
-/* Says no when the value has no room; `old` is what it replaces, or NULL. */
+/* Says no when the value has no room; `old` is what it replaces, or NULL. The ceilings are for the
+ * whole store: keys and values together. What a value replaces is taken off first, so a full store
+ * can still be changed. */
 static bool has_room(struct kv *k, const struct kv_ask *a, size_t n, const struct kv_place *old)
 {
     size_t more = old ? n : a->words[1].n + n, less = old ? old->value_n : 0;
@@ -64,7 +66,9 @@ static struct kv_place *kv_store_set(struct kv *k, const struct kv_word *key,
     return place;
 }
 
-/* The same for a request; reports the change and wakes waiting requests. -ENOMEM. */
+/* The same for a request; reports the change and wakes waiting requests. -ENOMEM. The order is what
+ * makes a repetition safe: the value is set, then the change is written down together with the
+ * request, then the answer goes out. */
 static int kv_store_store(struct kv *k, const struct kv_word *value, const struct kv_ask *a,
                           const int64_t *number)
 {

@@ -95,6 +95,8 @@ void kv_told_keep(struct kv *k, const struct kv_ask *a, const struct kv_word *wo
         keep_answer(t, a->id, kind, number);
 }
 
+/* Called with each change before its answer is given (kv_changed()), and again when a master's log
+ * is read: the same requests are known in both. */
 void kv_told_done(struct kv *k, const struct kv_done *d)
 {
     struct kv_told *t = told_find(k, d->task);

@@ -1,5 +1,10 @@
 /* kv_wait.c - places and who waits at them. Deadlines are a binary heap, earliest first, in which
- * every wait knows its index, so that one which ends early leaves at once. */
+ * every wait knows its index, so that one which ends early leaves at once. A wait is in three
+ * structures at once, each for a question of its own:
+ *
+ *     its place's list    who gets the value, or how many have come, in their order
+ *     its task's list     what ends with the task, how many it has, was it asked before
+ *     the heap            whose deadline is next; not for those without one */
 #include "base/array.h"
 #include "rendezvous/kv_private.h"
 

@@ -66,6 +66,8 @@ int map_ready(struct map *m)
     return m->n_slots ? 0 : map_grow(m);
 }
 
+/* Growing may fail as long as there is a table at all: chains get longer, and nothing is lost. So
+ * after map_ready() this does not fail. */
 int map_add(struct map *m, struct map_node *node)
 {
     if (m->n >= m->n_slots && map_grow(m) < 0 && !m->n_slots)

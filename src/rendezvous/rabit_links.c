@@ -3,7 +3,14 @@
  * The tracker tells one worker after the other to connect to those of its links that listen
  * already. So two linked workers must not be served at the same time; others may. A seat is a rank:
  * the worker being served sits in it, and takes it only when the seats of all its links are empty.
- */
+ *
+ *     sit down ──► those that listen, and how many others will come ──► the worker connects
+ *         ▲                                                                  │
+ *         └── later, with what works by then ◄── some failed ────────────────┤
+ *                                                                            └── none: it listens
+ *
+ * `accepts` of a seat counts down with each peer that has reached it; at 0 nobody is sent there any
+ * more. */
 #include "base/log.h"
 #include "rendezvous/rabit_tracker_private.h"
 

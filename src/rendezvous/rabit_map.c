@@ -11,6 +11,14 @@
 
 #include <stdbool.h>
 
+/* Seven workers, as places and as ranks (the ring is 0 1 2 3 4 5 6 0):
+ *
+ *              0                        0
+ *          1       2                1       6
+ *        3   4   5   6            2   3   5   4
+ *
+ * Neighbours in the ring are often neighbours in the tree too, and such a link serves both: a
+ * worker has five links at most (parent, two children, two neighbours), and mostly fewer. */
 struct walk {
     uint32_t world;
     uint32_t next;  /* rank to give */

@@ -31,7 +31,9 @@ static bool has_job(const struct visit *v)
 
 /* ---- ranks ---- */
 
-/* By its task id a worker that is restarted gets the rank that it had: others have its links. */
+/* By its task id a worker that is restarted gets the rank that it had: others have its links.
+ * `given` is the rank; `now` (rabit_links.c) is who is being served in it. A worker that recovers
+ * has its seat given already. */
 static void give_seat(struct rabit *t, struct visit *v, int32_t rank)
 {
     struct seat *s = &t->seats[rank];
@@ -162,7 +164,9 @@ static bool fits_badly(const struct visit *v, int32_t rank)
     return rank >= 0 ? t->seats[rank].given : t->n_given + t->n_pending >= t->world;
 }
 
-/* Gets a rank, or into the line for one. */
+/* Gets a rank, or into the line for one. Shutdown and the next start come on two connections, and
+ * the start may be read first. Then it finds its rank taken; tracker_client_settle() lets the older
+ * connections of that host be heard, and after that the answer counts. */
 static int take_place(struct visit *v, struct err *err)
 {
     int32_t rank = known_rank(v);

@@ -1,5 +1,12 @@
 /* rabit_wire.c - a parser is given all bytes so far and says how many it used, 0 when more are
- * needed: a length out of bounds is an error before the rest arrives. See rabit_wire.h. */
+ * needed: a length out of bounds is an error before the rest arrives.
+ *
+ *     hello   rank | world | length, task id | length, command | only with print: length, text
+ *     good    how many | their ranks
+ *     node    rank | parent | world | how many tree links | their ranks | before it | after it
+ *     peers   to connect to | that will come | each of the first: length, host | port | rank
+ *
+ * See rabit_wire.h. */
 #include "rendezvous/rabit_wire.h"
 
 #include <string.h>

@@ -232,6 +232,9 @@ struct tracker_server *tracker_server_close(struct tracker_server *ts)
 
 /* ---- talking ---- */
 
+/* Protocols without lengths in front: the parser is asked after each read whether that is enough.
+ * It uses nothing up by itself (tracker_client_used()), so the same bytes may be looked at
+ * twice. */
 ssize_t tracker_client_read(struct tracker_client *g, tracker_parse *parse, void *ret,
                             int64_t deadline, struct err *err)
 {
@@ -330,6 +333,9 @@ static bool is_settled(const struct tracker_client *g)
     return true;
 }
 
+/* For whoever finds the state of the tracker not as it should be: what would make it right may be
+ * on its way, on another connection that came before this one and was not acted upon yet. The
+ * deadline is for one that never says anything. */
 int tracker_client_settle(struct tracker_client *g)
 {
     struct loop *l = g->of->o.opt->loop;

@@ -26,6 +26,8 @@
 #define COMMAND_MS 300000 /* shutdown: the worker waits for its own messages before it says so */
 #define TELL_MS 3000
 #define TELL_AT_ONCE 32
+/* XGBoost's own tracker sends -1 here, which its workers (2.1 to 3.4) do not take for an error:
+ * they compare with 1. */
 #define BAD_NEWS 1 /* what a worker's error port takes for an error; 0 ends its listening */
 
 /* A worker in the ring: where it takes bad news. */
@@ -35,6 +37,11 @@ struct member {
     char task[XGBOOST_TASK_MAX + 1];
 };
 
+/*     waiting ──the last start──► running ──error, or a start──► broken ──the last start──► running
+ *                                    └──the first shutdown──► ending ──the last start──► running
+ *
+ * Waiting and ending are neither `running` nor `broken`: a start joins, and is no bad news to
+ * anybody. */
 struct xgboost {
     const struct rendezvous_options *opt;
     struct tracker_server *server;
@@ -257,6 +264,8 @@ static int xgboost_tracker_on_start(struct visit *v, struct err *err)
     return r < 0 ? r : tracker_client_linger(v->client, err);
 }
 
+/* One shutdown is enough to take `running` down: the training is over, and a worker that is quick
+ * may start the next one while others still have to say theirs. */
 static int xgboost_tracker_on_shutdown(struct visit *v, struct err *err)
 {
     struct xgboost *t = v->of;

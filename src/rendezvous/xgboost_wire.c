@@ -67,6 +67,8 @@ static int parse_object(const char *p, size_t n, json_t **ret, struct err *err)
     return 0;
 }
 
+/* JSON numbers may be larger than any type: each has its range here, before it becomes a rank, a
+ * port or an index into a table. */
 static int get_number(const json_t *v, const char *key, int64_t min, int64_t max, int64_t *ret,
                       struct err *err)
 {

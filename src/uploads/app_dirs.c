@@ -15,6 +15,8 @@
 
 /* ---- what an application needs ---- */
 
+/* Replaced as a whole: prune reads either no list, which means that the submit is still under way,
+ * or all of it. */
 int cache_use(struct cache *c, const char *app, const struct cache_files *files, struct err *err)
 {
     const struct fs_create how = { .mode = 0600, .overwrite = true };

@@ -17,7 +17,9 @@ struct sweep {
     bool done;
 };
 
-/* Wraps the caller's function: the deadline is checked before each question. */
+/* Wraps the caller's function: the deadline is checked before each question. What YARN does not
+ * know counts as living here: this sweep runs unasked, and another cluster with the same file
+ * system may know it. */
 static int state(void *user, const char *app, struct err *err)
 {
     const struct sweep *s = user;
@@ -59,6 +61,8 @@ struct sweep *app_dirs_sweep_begin(struct loop *l, struct fs *fs, const char *ba
     return take(s);
 }
 
+/* Half a second for it to end by itself, then it is cancelled; the wait after that is short, and
+ * must not end early. */
 struct sweep *app_dirs_sweep_end(struct sweep *s)
 {
     int64_t deadline;

@@ -110,6 +110,8 @@ static bool cache_is_stale(const struct fs_entry *e, int64_t now)
     return false;
 }
 
+/* Names that begin with a dot sort before all hashes, so the listing stops at the first that does
+ * not. */
 void cache_remove_stale(struct cache *c)
 {
     AUTO_FS_LIST *list = NULL;
@@ -181,7 +183,8 @@ static int cache_make_parts(struct cache *c, struct uploads_list *list, struct p
 typedef int part_fn(void *arg, struct err *err);
 typedef bool part_test(const struct cache_part *p);
 
-/* One step for all parts that it concerns, several at a time. */
+/* One step for all parts that it concerns, several at a time. The failure that counts is the first
+ * one. What could not even be begun is not in the group, so it is remembered here (r). */
 static int cache_each(struct cache *c, struct parts *parts, part_fn *fn, part_test *test,
                       size_t at_once, struct err *err)
 {

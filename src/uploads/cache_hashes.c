@@ -1,6 +1,11 @@
-/* cache_hashes.c - the file is read whole, and at the end read again, merged with what is new
- * here, and replaced by a rename: of two programs that write at the same time one may lose an
- * entry, which is then hashed again. See cache_hashes.h. */
+/* cache_hashes.c - the file is read whole, and at the end read again, merged with what is new here,
+ * and replaced by a rename: of two programs that write at the same time one may lose an entry,
+ * which is then hashed again.
+ *
+ *     ydl-hashes 1
+ *     KEY HASH USED        one line a file; KEY: source_key(), USED: seconds since 1970
+ *
+ * See cache_hashes.h. */
 #include "uploads/cache_hashes.h"
 #include "base/array.h"
 #include "base/path.h"

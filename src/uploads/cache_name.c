@@ -1,6 +1,11 @@
 /* cache_name.c - a maker is named by boot id, pid namespace, process id and start time: together
- * they are never used twice, so a name whose maker is gone can be removed at once. See
- * cache_name.h. */
+ * they are never used twice, so a name whose maker is gone can be removed at once.
+ *
+ *     .put-MACHINE-PID-START-NOISE    on its way; START: when the process began, in kernel ticks
+ *     .gone-HASH-NOISE                taken away by prune, to be deleted
+ *
+ * MACHINE is a hash of boot id and pid namespace: within it a PID with its START is one process,
+ * for ever. See cache_name.h. */
 #include "uploads/cache_name.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -63,7 +68,9 @@ bool cache_machine(char ret[CACHE_MACHINE])
     return true;
 }
 
-/* When a process was started, in the kernel's ticks; 0 when there is none. */
+/* When a process was started, in the kernel's ticks; 0 when there is none. Field 22 of
+ * /proc/PID/stat. Fields are counted behind the last ')', since the second one is the program's
+ * name, which may hold blanks and brackets. */
 static uint64_t started(uint64_t pid)
 {
     AUTO_BUF text = { .max = 4 * KIB };
@@ -105,6 +112,8 @@ static bool is_hex(const char *s)
     return strlen(s) <= CACHE_MACHINE - 1 && strspn(s, "0123456789abcdef") == strlen(s);
 }
 
+/* FAR: from another machine, an earlier boot of this one, or another pid namespace. Nobody here can
+ * tell whether that process lives, so only age decides. */
 enum cache_temp_maker cache_temp_maker(const char *name)
 {
     char here[CACHE_MACHINE];

@@ -154,7 +154,9 @@ int cache_list(struct cache *c, const struct app_dirs_alive *alive, struct cache
 /* ---- pruning ---- */
 
 /* A job that is being submitted has not written its list of files yet (`settled`): everything that
- * was used since its directory was made may be among them. */
+ * was used since its directory was made may be among them. Three reasons to stay: it was used
+ * lately, a living application has it in its list, or a submit that has no list yet may have found
+ * it. */
 static bool cache_may_go(const struct cache_entries *all, const struct app_dirs *jobs,
                          const struct cache_entry *e, int64_t before)
 {

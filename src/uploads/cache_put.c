@@ -151,7 +151,8 @@ static int cache_part_fill(struct cache_part *p, struct fs *fs, const struct fs_
     return 0;
 }
 
-/* Files that are on HDFS already are used in place. */
+/* Files that are on HDFS already are used in place. Its time and length go to YARN as they are now:
+ * a NodeManager refuses a file that was changed after that. */
 static int cache_part_find_remote(struct cache_part *p, struct err *err)
 {
     AUTO_FREE char *path = NULL;
@@ -200,6 +201,9 @@ static int find_in(struct cache_part *p, const char *dir, struct err *err)
     return r;
 }
 
+/* Touching is the handshake with cache_prune.c: it is done after the file was seen, and prune looks
+ * at the time after it has hidden the directory. Whichever of the two is second notices the
+ * other. */
 int cache_part_find(void *arg, struct err *err)
 {
     struct cache_part *p = arg;

@@ -9,6 +9,8 @@
 
 #define COARSE_NS (INT64_C(2) * 1000000000)
 
+/* The same source is read twice, once to hash and once to send; source_begin() goes back to its
+ * start. */
 struct source {
     char *path, *name;
     struct pack_list own;    /* of a directory */
@@ -125,6 +127,8 @@ static bool settled(const struct source *s, const struct pack_stamp *stamp)
     return stamp->mtime < now - COARSE_NS && stamp->ctime < now - COARSE_NS;
 }
 
+/* What is made by us (data, patches of a conda prefix) goes in as it is; of files it is name, size
+ * and times that count. */
 static bool source_add_entry(const struct source *s, struct sha256 *sum, const struct pack_entry *e)
 {
     const unsigned char kind[] = { (unsigned char)e->type, e->executable };

@@ -56,6 +56,8 @@ int uploads_add(struct uploads_list *l, const char *from, const char *to, struct
     return uploads_push(l, item) < 0 ? err_oom(err) : 0;
 }
 
+/* A fault is noted and the search goes on, so that a person hears of all of them at once. Only a
+ * lack of memory ends it. */
 int uploads_refuse(struct uploads_search *s, const char *key, const char *fmt, ...)
 {
     char text[600];
@@ -149,7 +151,8 @@ static int look_at_local(struct uploads_search *s, const struct named *n, struct
     return 0;
 }
 
-/* "hdfs" of "hdfs://ns/x"; 0 bytes when it is a path. */
+/* "hdfs" of "hdfs://ns/x"; 0 bytes when it is a path. A path with a colon in it ("a:b/c") is none:
+ * it is "://" that makes a scheme. */
 static size_t scheme_of(const char *text)
 {
     size_t n = 0;

@@ -113,6 +113,8 @@ static int is_package(const char *dir)
     return path_has(dir, "__init__.py");
 }
 
+/* A directory counts only with __init__.py. Namespace packages have none, but then so has every
+ * data directory. */
 static int is_module(const char *dir, const char *name)
 {
     AUTO_FREE char *path = path_join(dir, name);
@@ -168,6 +170,9 @@ static int uploads_found_is_file(const struct uploads_search *s, const char *pat
 
 /* ---- one command ---- */
 
+/* The first word that names a file is taken for the script, whatever its ending ("train",
+ * "run.sh"). Of the words behind it only Python files bring their modules along: others are
+ * data. */
 static int uploads_found_add_word(struct uploads_search *s, const struct spec_role *role,
                                   const char *word, bool *script)
 {

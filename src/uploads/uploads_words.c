@@ -1,4 +1,9 @@
-/* uploads_words.c - which words of a command may name files. See uploads_private.h. */
+/* uploads_words.c - which words of a command may name files.
+ *
+ *     python train.py --data=in/x        train.py, --data=in/x and in/x may be files
+ *     sh -c "cd a && ./run.sh <b"        the text is cut into words: cd, a, ./run.sh, b
+ *
+ * What is none is found out later, by looking (uploads_found.c). See uploads_private.h. */
 #include "base/path.h"
 #include "base/str.h"
 #include "uploads/uploads_private.h"

@@ -106,7 +106,9 @@ static void evict(struct admission *a)
 
 static int admission_watch(struct stranger *s, uv_poll_cb on_event);
 
-/* The peer is told why, and gets time to read it: closing at once could discard the message. */
+/* The peer is told why, and gets time to read it: closing at once could discard the message.
+ * SHUT_WR says that nothing more comes; then its bytes are dropped until it closes, or LEAVE_MS is
+ * over. */
 static void leave_with(struct stranger *s, const char *answer, uv_poll_cb on_event)
 {
     if (!answer || send(s->fd, answer, strlen(answer), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
@@ -173,7 +175,9 @@ static int serve_visitor(void *arg, struct err *err)
     return 0;
 }
 
-/* From here on the fiber reads as usual, so the low-water mark of the look goes. */
+/* From here on the fiber reads as usual, so the low-water mark of the look goes. The descriptor has
+ * one owner at any time: the stranger until stranger_done(), this function, then the socket. On
+ * every failure it is closed here, and nobody is told: memory is short. */
 static void start_visitor(struct admission *a, int fd)
 {
     AUTO_FREE struct visitor *v = calloc(1, sizeof(*v));
@@ -202,7 +206,8 @@ static void start_visitor(struct admission *a, int fd)
 }
 
 /* Those that stand in the door while others wait go. As many are hurried as wait, the slowest
- * first. Within SLOW_MS nobody is: a handshake takes a round trip or two. */
+ * first. Within SLOW_MS nobody is: a handshake takes a round trip or two. One without `fiber` has
+ * been started in this very turn and did not run yet. */
 static void hurry(struct admission *a)
 {
     size_t n = a->ready.n;

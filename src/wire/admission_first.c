@@ -11,7 +11,11 @@
 #define RECORD_HANDSHAKE 0x16
 #define CLIENT_HELLO 1
 
-/* TLS: type, version (3.x), length; then the message, whose first byte says what it is. */
+/* TLS: type, version (3.x), length; then the message, whose first byte says what it is.
+ *
+ *     16 handshake | 03 0x version | length, 2 BE | 01 ClientHello, …
+ *
+ * A first record that is complete is enough. Clients put the whole greeting into it. */
 int admission_first_tls(const uint8_t *p, size_t n, struct err *err)
 {
     size_t length;
@@ -28,6 +32,8 @@ int admission_first_tls(const uint8_t *p, size_t n, struct err *err)
     return n >= RECORD_HEAD + length;
 }
 
+/* A head that is larger than what is waited for here goes in as it is; whoever reads it has limits
+ * of its own. */
 int admission_first_http(const uint8_t *p, size_t n, struct err *err)
 {
     (void)err;

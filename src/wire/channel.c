@@ -3,7 +3,13 @@
  * Senders append to `out`. A fiber, which is there only while something is to be written, swaps it
  * with the empty `sending` and writes that, so that whatever gathered during a write goes out in
  * one piece at the next. A quiet channel has no buffers: a master has thousands of them. The caller
- * of channel_read() reads as much as comes and takes messages from the front of it. */
+ * of channel_read() reads as much as comes and takes messages from the front of it.
+ *
+ *     channel_send() ──► out ──swapped──► sending ──► stream      a fiber, while there is any
+ *     stream ──► in ──► channel_read()                            the caller's own fiber
+ *
+ * The two directions fail apart: when writing fails, what the other side said before can still be
+ * read. */
 #include "wire/channel.h"
 #include "base/log.h"
 #include "loop/fiber.h"

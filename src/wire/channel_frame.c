@@ -1,6 +1,9 @@
 /* channel_frame.c - the length is checked against the ceiling before anything is allocated.
- * protobuf-c gives NULL for both bad bytes and lack of memory, so its allocator notes which it
- * was. See channel_frame.h. */
+ * protobuf-c gives NULL for both bad bytes and lack of memory, so its allocator notes which it was.
+ *
+ *     length, 4 bytes, big endian | that many bytes of protobuf
+ *
+ * See channel_frame.h. */
 #include "wire/channel_frame.h"
 
 int channel_pack(const ProtobufCMessage *m, size_t max, struct buf *out, struct err *err)

@@ -80,6 +80,8 @@ struct stream *http_stream(struct http_call *c)
     return c->conn->stream;
 }
 
+/* POLLRDHUP: the client has closed its side. One that has only shut down its writing looks the
+ * same, and might still read, but clients of HTTP rarely do that. */
 bool http_gone(struct http_call *c)
 {
     struct pollfd p = { .fd = sock_fd(stream_sock(c->conn->stream)), .events = POLLRDHUP };
@@ -88,7 +90,8 @@ bool http_gone(struct http_call *c)
 }
 
 /* How long the next piece may be waited for: a client has body_ms for the start and for every 64
- * KiB more. Only waiting counts, not what the handler does meanwhile. */
+ * KiB more. Only waiting counts, not what the handler does meanwhile. So whoever sends steadily may
+ * take its time, and one that sends a byte now and then is cut off. */
 static int64_t http_patience(const struct http_call *c)
 {
     const struct http_conn *conn = c->conn;

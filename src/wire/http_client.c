@@ -7,6 +7,8 @@
 #define HEAD_MAX (16 * KIB)
 #define PIECE (4 * KIB)
 
+/* `over` is set before a request goes out and taken back only when its answer's head says that the
+ * connection lives: whatever fails in between leaves it set. */
 struct http_client {
     struct http_conn conn;
     char *host;

@@ -119,6 +119,8 @@ static int write_piece(struct http_conn *c, struct iovec *iov, int count, int64_
     return r < 0 ? err_code(err, r, "write to the other side") : 0;
 }
 
+/* Head, body and tail go out in one system call where they fit. HTTP_PIECE bounds what one deadline
+ * is for. */
 int http_conn_write(struct http_conn *c, struct http_out out, int64_t deadline, struct err *err)
 {
     const char *at = out.p;

@@ -1,6 +1,12 @@
 /* http_parse.c - the glue to llhttp, which finds the parts of a message; this file says which of
  * them are taken, in which order, and how much of each. It pauses llhttp at the end of the header
- * and of the message, so that the caller decides between them. See http_parse.h. */
+ * and of the message, so that the caller decides between them.
+ *
+ *     AT_HEAD ──on_head()──► AT_BODY ──on_done()──► AT_END ──http_parse_next()──► AT_HEAD
+ *                pauses                 pauses
+ *
+ * `text` holds the target of a request and the header: target 0 name 0 value 0 name 0 value 0. See
+ * http_parse.h. */
 #include "wire/http_parse.h"
 #include "base/array.h"
 #include "wire/http_check.h"
@@ -243,7 +249,9 @@ static int not_http(struct http_parse *h, llhttp_errno_t e)
     return err_set(h->err, -EBADMSG, "not HTTP/1.1: %s", why ? why : llhttp_errno_name(e));
 }
 
-/* One call of llhttp: the bytes used, or an error. */
+/* One call of llhttp: the bytes used, or an error. A callback that refuses has set h->status.
+ * HPE_PAUSED is one that only stops llhttp at a boundary; what lies behind that was not looked at,
+ * and the caller gives it again. */
 static ssize_t execute(struct http_parse *h, const char *p, size_t n)
 {
     llhttp_errno_t e = llhttp_execute(&h->llhttp, p, n);

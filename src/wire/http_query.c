@@ -24,6 +24,8 @@ static int hex_byte(const char *s, size_t n)
     return high < 0 || low < 0 ? -EINVAL : high * 16 + low;
 }
 
+/* A NUL, written as %00, is refused: the rest of the path would be invisible to everything that
+ * treats it as a C string. */
 int http_unquote(const char *s, size_t n, bool plus, char **ret)
 {
     AUTO_FREE char *out = calloc(1, n + 1);

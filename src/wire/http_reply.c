@@ -51,6 +51,8 @@ int http_reply_header(struct http_call *c, const char *name, const char *value, 
     return r < 0 ? err_oom(err) : 0;
 }
 
+/* With these a client does not look for a body, whatever the header says: one that was sent would
+ * be read as the next answer. */
 static bool has_no_body(int status)
 {
     return status / 100 == 1 || status == 204 || status == 304;
@@ -146,7 +148,9 @@ int http_reply_begin(struct http_call *c, int status, const char *type, struct e
     return send_out(c, (struct http_out){ .head = (char *)head.data, .head_size = head.len }, err);
 }
 
-/* One chunk. */
+/* One chunk.
+ *
+ *     size in hexadecimal \r\n bytes \r\n        … at last: 0 \r\n \r\n */
 int http_reply_write(struct http_call *c, const void *p, size_t n, struct err *err)
 {
     char line[CHUNK_LINE];

@@ -1,6 +1,10 @@
-/* http_server.c - serves each connection on a fiber, one request after the other. A failed
- * request gets an answer if none was begun; before closing, unread bytes are taken for a moment,
- * because the kernel would otherwise reset the connection and the client could lose the answer.
+/* http_server.c - serves each connection on a fiber, one request after the other. A failed request
+ * gets an answer if none was begun; before closing, unread bytes are taken for a moment, because
+ * the kernel would otherwise reset the connection and the client could lose the answer.
+ *
+ *     admission ──► TLS ──► first bytes ──► HTTP/1.1: request, answer, request, … ──► linger, close
+ *                                       └─► the preface of HTTP/2: handed over (gRPC)
+ *
  * See http.h. */
 #include "base/log.h"
 #include "loop/listen.h"
@@ -204,7 +208,8 @@ static int http_server_open_stream(struct http_server *s, struct sock *sock, str
 }
 
 /* The client's first bytes tell, of which at least one is there: 1 or 0; negative when too few of
- * them come. */
+ * them come. The preface is no valid request of HTTP/1.1, made so that the two cannot be confused
+ * (RFC 9113, 3.4). One byte that differs decides. */
 static int speaks_http2(struct http_server *s, struct http_conn *conn)
 {
     int64_t deadline = loop_in(s->loop, s->limits.header_ms);
@@ -238,6 +243,8 @@ static void guest_remove(struct http_server *s, struct http_guest *g)
     cond_wake_all(&s->left);
 }
 
+/* `busy` is what a drain goes by: between two requests it is false, and the fiber may be cancelled
+ * without a client losing an answer. */
 static void http_server_serve(struct http_server *s, struct stream *stream)
 {
     struct http_conn conn;
@@ -380,6 +387,9 @@ static bool any_busy(const struct http_server *s)
     return false;
 }
 
+/* Two deadlines. Connections without a request may bring one until `idle_ms` is over, because a
+ * load balancer that has not noticed yet may just be sending it; their answers say "Connection:
+ * close". Requests that have begun are waited for until `deadline`. */
 int http_server_drain(struct http_server *s, int64_t idle_ms, int64_t deadline)
 {
     int64_t idle_until = loop_in(s->loop, idle_ms);

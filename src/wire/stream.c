@@ -126,6 +126,8 @@ static int receive(struct stream *s, int64_t deadline)
     return r;
 }
 
+/* What OpenSSL wants to say goes out before anything is read, also after its last word: the
+ * client's Finished is written in the same step that ends the handshake. */
 static int stream_shake_hands(struct stream *s, int64_t deadline, struct err *err)
 {
     for (;;) {
@@ -145,6 +147,8 @@ static int stream_shake_hands(struct stream *s, int64_t deadline, struct err *er
     }
 }
 
+/* `sock` is taken over, also on failure. `t` is used in the handshake only; OpenSSL keeps what it
+ * needs of it for longer by a reference of its own. */
 int stream_tls_start(struct stream_tls *t, struct sock *sock, int64_t deadline, struct stream **ret,
                      struct err *err)
 {

@@ -23,6 +23,12 @@ static const uint8_t suite_of_key[] = { 0x13, 0x01 }; /* TLS_AES_128_GCM_SHA256 
 
 #define BIO_KEEP 512 /* bytes that a quiet connection may keep for each direction */
 
+/* OpenSSL never sees the socket:
+ *
+ *     socket ──tls_put()──► in ──SSL_read()──► plain
+ *     plain ──SSL_write()──► out ──tls_take()──► socket
+ *
+ * So it cannot block a fiber, and all waiting and all deadlines are those of stream.c. */
 struct tls {
     SSL *ssl;
     BIO *in, *out; /* the SSL's */
@@ -284,6 +290,7 @@ size_t tls_take(struct tls *t, void *p, size_t n)
     return got > 0 ? (size_t)got : 0;
 }
 
+/* A memory BIO takes everything, so SSL_write() never does a part of it. */
 int tls_encrypt(struct tls *t, const void *p, size_t n)
 {
     ERR_clear_error();

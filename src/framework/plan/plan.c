@@ -145,7 +145,9 @@ static bool plan_same_name(const struct entry *a, const struct entry *b)
     return a->name == b->name && memcmp(a->text, b->text, a->name) == 0;
 }
 
-/* The last of several with the same name wins. */
+/* The last of several with the same name wins. Sorted by name and then by the order in which they
+ * were set, so the last of a run of equal names is the one that counts; the others are freed on the
+ * way. */
 static int plan_merge(struct strs *env)
 {
     AUTO_FREE struct entry *v = reallocarray(NULL, env->n + 1, sizeof(*v));

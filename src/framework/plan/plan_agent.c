@@ -85,6 +85,7 @@ static const struct {
 };
 /* clang-format on */
 
+/* Values between < and > are not known before the task starts. */
 int plan_add_agents(const struct plan *p, const struct framework_task *t, struct err *err)
 {
     struct env e = env_of(t);

@@ -128,7 +128,8 @@ static int plan_text_add_head(struct buf *b, const char *text)
     return buf_printf(b, "… (%zu bytes)", strlen(text));
 }
 
-/* "NAME=…the end". Long values are mostly lists of addresses that begin alike. */
+/* "NAME=…the end". Long values are mostly lists of addresses that begin alike. The end is shown,
+ * because that is where such lists differ. */
 static int add_tail(struct buf *b, const char *entry)
 {
     size_t n = name_length(entry), all = strlen(entry);

@@ -1,4 +1,6 @@
-/* conf.c - finding and reading the files of a conf; see conf.h. Values are read in conf_get.c. */
+/* conf.c - finding and reading the files of a conf; see conf.h. Values are read in conf_get.c.
+ * Later files win over earlier ones, as in Hadoop, except over a value that was marked final. A
+ * file that is missing is left out; a file that is there and cannot be read is an error. */
 #include "hadoop/conf/conf.h"
 #include "base/buf.h"
 #include "base/log.h"
@@ -130,7 +132,8 @@ static int conf_read_bytes(int fd, const struct stat *st, struct buf *b, struct 
     return 0;
 }
 
-/* Opens and reads a regular file, one byte more than is allowed at most. */
+/* Opens and reads a regular file, one byte more than is allowed at most. O_NONBLOCK for the open
+ * alone: a named pipe would hang us there before fstat() can refuse it. */
 static int conf_slurp(const char *path, struct buf *b, struct stat *st, struct err *err)
 {
     AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -146,6 +149,8 @@ static int conf_slurp(const char *path, struct buf *b, struct stat *st, struct e
     return r < 0 ? err_wrap(err, r, "'%s'", path) : 0;
 }
 
+/* By device and inode, so that a file is known under whatever path or link. Only the files that are
+ * open count: the same file included twice, one after the other, is allowed. */
 static int check_nesting(const struct reading *r, struct err *err)
 {
     for (const struct reading *up = r->up; up; up = up->up)

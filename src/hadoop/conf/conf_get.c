@@ -20,7 +20,7 @@ int conf_bad(const struct conf *c, const char *key, const char *value, const cha
                    value, what);
 }
 
-/* Java's conf_trim(), in place. */
+/* As Java's trim() does it, in place: everything up to the space goes. */
 static void conf_trim(char *text)
 {
     size_t from = 0, n = strlen(text);
@@ -33,6 +33,8 @@ static void conf_trim(char *text)
     text[n - from] = '\0';
 }
 
+/* From here a value goes as Hadoop would see it: the last setting or the table's fallback, with
+ * ${…} put in and without blanks around it. */
 int conf_str(const struct conf *c, const char *key, char **ret, struct err *err)
 {
     const struct setting *s = store_find(c, key);
@@ -150,6 +152,8 @@ static const struct unit {
     { "m", 60000, 1 },    { "h", 3600000, 1 }, { "d", 86400000, 1 },
 };
 
+/* A number without a unit is in the unit of its key: milliseconds for most, seconds for those that
+ * Hadoop has so (KEY_SECONDS). */
 static int duration(char *text, const struct key *k, int64_t *ret)
 {
     struct unit u = { "", k && k->type == KEY_SECONDS ? 1000 : 1, 1 };

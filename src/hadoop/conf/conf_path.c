@@ -416,6 +416,7 @@ int conf_mounts(const struct conf *c, const char *text, const char *user, struct
     return r;
 }
 
+/*     split ──► complete (fs.defaultFS) ──► straighten (home directory, "..") ──► land (viewfs) */
 int conf_path(const struct conf *c, const char *text, const char *user, struct fs_path *ret,
               struct err *err)
 {

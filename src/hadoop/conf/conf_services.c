@@ -31,6 +31,8 @@ static void lower(char *s)
         *s = (char)tolower((unsigned char)*s);
 }
 
+/* "nn/_HOST@REALM" is one setting for all servers: the name of each goes into it, in lower case as
+ * with Java. In any other place _HOST means itself. */
 int conf_principal(const char *principal, const char *host, char **ret)
 {
     const char *slash = strchr(principal, '/'), *at = strrchr(principal, '@');

@@ -101,7 +101,8 @@ static void trace_final(const struct conf *c, const struct setting *s, const str
 }
 
 /* Of the settings v[0..n), which have the same key and are in the order of reading, the one that
- * counts goes to *ret; the rest is freed. False when none has a value. */
+ * counts goes to *ret; the rest is freed. False when none has a value. A final property locks its
+ * key also when it has no value of its own, as with Hadoop. */
 static bool conf_store_decide(const struct conf *c, struct setting *v, size_t n,
                               struct setting *ret)
 {

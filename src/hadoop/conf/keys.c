@@ -179,6 +179,8 @@ const struct key *key_table(size_t *ret_n)
     return keys;
 }
 
+/* Settings are stored under their present name and looked for under it, so it does not matter which
+ * one the files and the caller use. */
 const char *key_current(const char *name)
 {
     const struct renamed *r =

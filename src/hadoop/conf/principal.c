@@ -1,6 +1,14 @@
 /* principal.c - Hadoop's auth_to_local: each rule formats the principal's parts into a text,
- * matches it, and rewrites it as sed would. The first rule that applies gives the short name. See
- * principal.h. */
+ * matches it, and rewrites it as sed would. The first rule that applies gives the short name.
+ *
+ *     RULE:[2:$1@$0](rm@EXAMPLE)s/rm@EXAMPLE/yarn/    "rm/host@EXAMPLE" is "yarn"
+ *     RULE:[1:$1]/L                                     "Alice@EXAMPLE" is "alice"
+ *     DEFAULT                                           the first part
+ *
+ * The number is how many parts a principal must have for the rule to count.
+ *
+ * Java's regular expressions are taken as extended POSIX ones. The common subset is what rules use.
+ * See principal.h. */
 #include "hadoop/conf/principal.h"
 #include "base/buf.h"
 

@@ -47,7 +47,8 @@ static int from_environment(const char *name, char **ret)
     return *ret ? 0 : -ENOMEM;
 }
 
-/* What `name` stands for, or NULL in *ret. */
+/* What `name` stands for, or NULL in *ret. As Java's client looks: the environment, system
+ * properties, then the settings, of which one may have the name of a property. */
 static int subst_look_up(const struct conf *c, const char *name, char **ret)
 {
     const struct setting *s;

@@ -76,6 +76,8 @@ static int viewfs_look_at(struct search *s, const char *key, const char *what, s
     return 0;
 }
 
+/* The longest link wins, then the fallback. linkMergeSlash stands for the whole of another file
+ * system and excludes links. */
 static int viewfs_choose(struct search *s, const char *table, const char **ret_key, struct err *err)
 {
     const char *links = buf_text(&s->known);
@@ -155,6 +157,7 @@ static int viewfs_add_child(const char *link, const char *path, struct strs *ret
     return 0;
 }
 
+/* A path behind a mount point has none here: what it has is the other file system's to say. */
 int viewfs_children(const struct conf *c, const char *table, const char *path, struct strs *ret,
                     struct err *err)
 {

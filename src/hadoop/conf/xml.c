@@ -43,6 +43,8 @@ struct state {
     int n_includes;
 };
 
+/* The first failure counts. Expat may still call handlers after XML_StopParser(), so each of them
+ * looks at s->r first. */
 static void fail(struct state *s, int r)
 {
     if (s->r == 0)
@@ -267,6 +269,7 @@ static void xml_on_end(void *arg, const char *element)
     s->depth--;
 }
 
+/* Expat hands over text in pieces: an entity or a line end begins a new one. */
 static void on_text(void *arg, const char *text, int n)
 {
     struct state *s = arg;

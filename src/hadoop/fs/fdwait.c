@@ -73,6 +73,8 @@ struct fdwait *fdwait_free(struct fdwait *w)
     return NULL;
 }
 
+/* poll() first: epoll reports what is ready when the watching begins, but a turn of the loop is
+ * spared where nothing has to be waited for. */
 static int fdwait_wait_ready(struct fdwait *w, int fd)
 {
     struct pollfd p = { .fd = fd, .events = w->events };
@@ -128,7 +130,10 @@ static ssize_t write_sure(struct fdwait *w, int fd, const void *p, size_t n)
 }
 
 /* Descriptors that we were given stay as they are: O_NONBLOCK would be set for every process that
- * shares them, the user's shell too. */
+ * shares them, the user's shell too. Two ways, and a call may change from the first to the second:
+ *
+ *     RWF_NOWAIT works      try, wait when it says EAGAIN, try again
+ *     it does not (`sure`)  wait first, then write no more than a ready pipe takes at once */
 ssize_t fdwait_write(struct fdwait *w, int fd, const void *p, size_t n)
 {
     ssize_t done = w ? fdwait_write_some(fd, p, n) : -EOPNOTSUPP;

@@ -44,6 +44,8 @@ int fs_write_room(struct fs_writer *w, void **ret, size_t *ret_n, struct err *er
                    : local_write_room(w->local, ret, ret_n, err);
 }
 
+/* For a local file it is the write itself: hdfs_write_room() gives out memory of a packet,
+ * local_write_room() a plain buffer. */
 int fs_write_commit(struct fs_writer *w, size_t n, struct err *err)
 {
     void *buffer;

@@ -63,6 +63,8 @@ int fs_set_cancel_token(struct fs_set *set, const struct token *t, struct err *e
 
 /* ---- finding ---- */
 
+/* One for each authority, kept until the end: paths of the same cluster share its connection and
+ * its tokens. */
 static int open_remote(struct fs_set *set, const char *authority, struct fs **ret, struct err *err)
 {
     struct hdfs *hdfs = NULL;
@@ -136,6 +138,9 @@ static int find_on_cluster(struct fs_set *set, const char *text, struct fs_path 
     return conf_path(session_conf(set->session), text, session_user(set->session), ret, err);
 }
 
+/*     hdfs://NS/x, viewfs://T/x     there, wherever mount tables lead
+ *     file:/x                       here
+ *     x                             as `where` says; without a cluster here */
 int fs_find(struct fs_set *set, const char *text, enum fs_default where, struct fs **ret,
             char **ret_path, struct err *err)
 {
@@ -243,6 +248,8 @@ int fs_list_open(struct fs *fs, const char *path, struct fs_list **ret, struct e
     return fs_list_open_after(fs, path, "", ret, err);
 }
 
+/* HDFS begins behind `after` by itself; the local list is sorted in the same way, so its beginning
+ * is left out here. */
 int fs_list_next(struct fs_list *list, const struct fs_entry **ret, struct err *err)
 {
     int r;

@@ -144,7 +144,9 @@ struct local_list *local_list_close(struct local_list *l)
 /* ---- trees, without recursion: fibers have small stacks ---- */
 
 /* Calls `fn` for everything below `path` (links are not followed), directories before what is in
- * them, and keeps their paths in `dirs`, that order too. */
+ * them, and keeps their paths in `dirs`, that order too. `dirs` is the queue and the result at
+ * once: directories are appended while it is gone through, so it ends with the innermost ones, and
+ * backwards it is an order in which they can be removed. */
 static int local_visit(const char *path, struct strs *dirs,
                        int (*fn)(const char *path, const struct stat *st, void *arg,
                                  struct err *err),

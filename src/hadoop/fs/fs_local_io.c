@@ -119,6 +119,7 @@ int local_sync(struct local_file *f, struct err *err)
     return 0;
 }
 
+/* Not flushed to the disk, as little as cp does it; who needs that calls local_sync() before. */
 int local_close(struct local_file *f, struct err *err)
 {
     int fd = take_fd(f->fd);
@@ -131,6 +132,7 @@ int local_close(struct local_file *f, struct err *err)
     return r;
 }
 
+/* What was written so far is taken away, as a NameNode does with a file that was not closed. */
 struct local_file *local_abort(struct local_file *f)
 {
     if (f && !f->keep)

@@ -15,7 +15,8 @@ bool glob_has(const char *pattern)
 
 /* ---- {a,b} ---- */
 
-/* What follows the [ ] set that begins at `p`, or `p` + 1 when it has no end. */
+/* What follows the [ ] set that begins at `p`, or `p` + 1 when it has no end. A ] right at the
+ * beginning is a member, as in the shell, and a [ without an end stands for itself. */
 static const char *after_set(const char *p)
 {
     const char *q = p + 1;
@@ -106,6 +107,8 @@ static int glob_expand_one(const char *pattern, struct strs *todo, struct strs *
     return r < 0 ? err_oom(err) : 0;
 }
 
+/* A queue: what a {} expands to goes to its end, so nested ones are taken apart from the outside
+ * in. The bound is on the whole queue, because each {} multiplies. */
 int glob_expand(const char *pattern, struct strs *ret, struct err *err)
 {
     AUTO_STRS todo = { 0 };

@@ -80,6 +80,9 @@ static void end_call(struct create_call *c, struct fiber *call)
     fiber_shield(l, false);
 }
 
+/* Two kinds of failure: `r`, ours (cancelled), and c.result, the NameNode's. The request lies on
+ * our caller's stack, so the fiber that sends it must have ended before we return, whatever
+ * happens. */
 static int call_create(struct hdfs_writer *w, const Hdfs__CreateRequest *request, struct err *err)
 {
     struct create_call c = { .fs = w->fs, .request = request };
@@ -145,7 +148,8 @@ static int create_file(struct hdfs_writer *w, const struct fs_create *options, s
 
 /* ---- taking it back ---- */
 
-/* The file by its number: another one may have its name by now. */
+/* The file by its number: another one may have its name by now. /.reserved/.inodes/N is the
+ * NameNode's own name for a file. */
 static int path_by_id(const struct hdfs_writer *w, char *out, size_t cap)
 {
     if (w->file_id == 0)

@@ -108,6 +108,8 @@ static bool is_idle(const struct idle_stream *i, const Hdfs__DatanodeId *id)
     return i->stream && i->port == id->xfer_port && str_eq(i->uuid, id->datanode_uuid);
 }
 
+/* A DataNode may close an idle connection at the moment in which we take it: dn_stream_quiet() sees
+ * only what has arrived. Callers try a new one when the first request fails. */
 struct dn_stream *datanode_reuse(struct hdfs *fs, const Hdfs__DatanodeId *id)
 {
     for (size_t i = 0; i < IDLE_STREAMS; i++) {
@@ -175,6 +177,9 @@ int datanode_ask(struct dn_stream *s, const struct buf *op, Hdfs__BlockOpRespons
 
 /* ---- the DataNode's own calls ---- */
 
+/* This is asked over the DataNode's RPC port, not over the port for data, and with the block's
+ * token in place of a user's. The exception for a replica that it does not have is in no table
+ * (exception.c), so it is known by its name, with which the text begins. */
 int datanode_visible_length(struct hdfs *fs, const Hdfs__DatanodeId *id,
                             const Hdfs__LocatedBlock *block, uint64_t *ret, struct err *err)
 {

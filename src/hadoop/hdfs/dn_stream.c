@@ -120,7 +120,9 @@ static int dn_stream_make_room(struct dn_stream *s, size_t n, uint8_t **ret)
     return buf_room(&s->in, n, ret);
 }
 
-/* What the socket has, into the buffer; at least `n` bytes of room are made for it. */
+/* What the socket has, into the buffer; at least `n` bytes of room are made for it. With AES the
+ * bytes are decrypted where they lie, as soon as they arrive: the key stream goes on without regard
+ * to packets, so nothing may be read past it or twice. */
 static int fill_plain(struct dn_stream *s, size_t n, struct err *err)
 {
     size_t want = n > s->limits.buffer ? n : s->limits.buffer;

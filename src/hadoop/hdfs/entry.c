@@ -1,5 +1,10 @@
-/* entry.c - an entry and its texts are one allocation: they are copied behind the struct and
- * freed with it. See entry.h. */
+/* entry.c - an entry and its texts are one allocation: they are copied behind the struct and freed
+ * with it.
+ *
+ *     DIR / NAME 0 owner 0 group 0 target 0
+ *           └─ name points here, into the path
+ *
+ * See entry.h. */
 #include "hadoop/hdfs/entry.h"
 
 #include <string.h>

@@ -46,7 +46,8 @@ static int ask_for_one(struct hdfs_writer *w, Hdfs__GetAdditionalDatanodeRespons
     return nn_call(w->fs->nn, NN_GET_ADDITIONAL_DATANODE, &request, ret, err);
 }
 
-/* Has `from` send its replica to `to`, and waits until it is there. */
+/* Has `from` send its replica to `to`, and waits until it is there. The answer comes only when the
+ * copy is complete, which takes as long as the block is large. */
 static int copy_block(struct hdfs_writer *w, const struct node *from, const struct node *to,
                       const Hadoop__Token *token, struct err *err)
 {

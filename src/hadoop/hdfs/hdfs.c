@@ -12,6 +12,8 @@
 
 #define RESOLVE_MS 20000
 
+/* The lease of every open file belongs to this name. It must be another one for each process, or
+ * the files of one that died would be kept alive by the renewals of the other. */
 static int make_client_name(struct hdfs *fs, struct err *err)
 {
     uint64_t random;
@@ -50,6 +52,8 @@ static int find_by_address(struct hdfs *fs, const struct token **ret, struct err
     return r;
 }
 
+/* Three ways in which the service of a token for one NameNode may have been written: by its name
+ * service, its host name, or its address. The first two need no look-up. */
 int hdfs_find_token(struct hdfs *fs, const struct token **ret, struct err *err)
 {
     const struct host *h = &fs->hosts.v[0];

@@ -12,7 +12,9 @@ struct hdfs_list {
     struct fs_entry entry;
 };
 
-/* The first page, or that after the last name of the one before. */
+/* The first page, or that after the last name of the one before. A page has as many names as the
+ * server likes (dfs.ls.limit). Names that are added or removed behind the last one are seen, and
+ * none is seen twice. */
 static int hdfs_list_fetch(struct hdfs_list *l, const char *after, struct err *err)
 {
     Hdfs__GetListingRequest request = HDFS__GET_LISTING_REQUEST__INIT;

@@ -3,7 +3,9 @@
 #include "hadoop/token/token.h"
 #include "hadoop/token/token_service.h"
 
-/* The service that a token of ours needs, so that the programs that get it find it. */
+/* The service that a token of ours needs, so that the programs that get it find it. It comes from
+ * the NameNode with an empty one, because only the client knows under which name it will look for
+ * it. */
 static int fill_service(struct hdfs *fs, struct token *t, struct err *err)
 {
     const struct host *h = &fs->hosts.v[0];
@@ -22,6 +24,8 @@ static int fill_service(struct hdfs *fs, struct token *t, struct err *err)
     return r < 0 ? err_code(err, r, "the service of a token") : 0;
 }
 
+/* 1 with a token; 0 where the NameNode gives none, which is how a cluster without security
+ * answers. */
 int hdfs_get_token(struct hdfs *fs, const char *renewer, struct token *ret, struct err *err)
 {
     Hadoop__GetDelegationTokenRequest request = HADOOP__GET_DELEGATION_TOKEN_REQUEST__INIT;

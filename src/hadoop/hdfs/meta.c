@@ -9,7 +9,9 @@
 #define RECOVER_FIRST_MS 20
 #define RECOVER_PAUSE_MS 1000
 
-/* One part of a path; returns where the next begins, or NULL with the reason in *why. */
+/* One part of a path; returns where the next begins, or NULL with the reason in *why. 255 bytes is
+ * dfs.namenode.fs-limits.max-component-length. A name that is not UTF-8 would arrive as another
+ * name, because the NameNode reads it as a Java string. */
 static const char *check_part(const char *p, const char **why)
 {
     size_t n = strcspn(p, "/"), at = 0;
@@ -44,6 +46,7 @@ int hdfs_check_path(const char *path, struct err *err)
     return err_set(err, -EINVAL, "'%s' cannot be a path in HDFS: %s", shown, why);
 }
 
+/* A file that is not there is an answer without a status, not an exception. */
 int hdfs_stat(struct hdfs *fs, const char *path, struct fs_entry *ret, struct err *err)
 {
     Hdfs__GetFileInfoRequest request = HDFS__GET_FILE_INFO_REQUEST__INIT;
@@ -60,6 +63,8 @@ int hdfs_stat(struct hdfs *fs, const char *path, struct fs_entry *ret, struct er
     return r < 0 ? err_code(err, r, "look at '%s'", path) : 1;
 }
 
+/* Of the two modes the NameNode takes the unmasked one where the directory above has a default ACL,
+ * as in create.c. */
 static int mkdirs(struct hdfs *fs, const char *path, uint32_t mode, bool parents, struct err *err)
 {
     Hdfs__MkdirsRequest request = HDFS__MKDIRS_REQUEST__INIT;
@@ -191,6 +196,8 @@ int hdfs_summary(struct hdfs *fs, const char *path, struct fs_summary *ret, stru
     return 0;
 }
 
+/* The first call starts the recovery and is answered with false: a DataNode has to agree on the
+ * length of the last block first. The same call, repeated, tells when the file is closed. */
 int hdfs_recover_lease(struct hdfs *fs, const char *path, int64_t deadline, struct err *err)
 {
     Hdfs__RecoverLeaseRequest request = HDFS__RECOVER_LEASE_REQUEST__INIT;

@@ -1,5 +1,11 @@
 /* op.c - encodes the operations that start a DataTransfer conversation (version, operation code,
- * protobuf message) and decodes their answers. See op.h. */
+ * protobuf message) and decodes their answers.
+ *
+ *     00 1c | operation | varint length | message      a request
+ *     varint length | BlockOpResponse                  its answer
+ *
+ * 28 is the version, from 2.10 to 3.5. What follows an answer has another framing: packets
+ * (packet.c). See op.h. */
 #include "hadoop/hdfs/op.h"
 #include "base/auto.h"
 
@@ -91,6 +97,9 @@ static int targets_of(struct targets *t, const struct node *nodes, size_t n)
     return 0;
 }
 
+/* The DataNode that we talk to is not among the targets: its own storage stands apart. It takes the
+ * first target off the list, connects to it and passes the rest on, so every node sees the part of
+ * the pipeline that is behind it. pipeline_size is the whole of it, ourselves not counted. */
 static int add_write(struct buf *out, const struct op_block *b, const struct op_write *w,
                      const struct targets *t)
 {

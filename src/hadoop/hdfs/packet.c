@@ -33,7 +33,12 @@ static uint8_t *put_le64(uint8_t *at, uint8_t tag, uint64_t v)
     return at + sizeof(v);
 }
 
-/* `total` counts itself, the checksums and the data, but neither the header nor its length. */
+/* `total` counts itself, the checksums and the data, but neither the header nor its length.
+ *
+ *     total(4) head(2) | 09 offset(8) | 11 seqno(8) | 18 last(1) | 25 data length(4) | 28 sync(1)
+ *
+ * The framing is big endian and what protobuf writes is little endian. sync is there only when it
+ * is set. */
 size_t packet_put(const struct packet *p, uint8_t out[PACKET_HEAD_MAX])
 {
     uint32_t total = htobe32((uint32_t)(4 + p->sums_len + p->data_len));
@@ -167,7 +172,9 @@ static void add_packed(struct packet_ack *ack, struct view *v)
     v->bad |= in.bad;
 }
 
-/* Flags, where a DataNode sends them, repeat the replies and say more: they count then. */
+/* Flags, where a DataNode sends them, repeat the replies and say more: they count then. In a flag
+ * the low four bits are the status and those above say that the node is congested or slow, which we
+ * do not act on. Replies and flags come packed or not, by the release. */
 static bool get_ack(struct view v, struct packet_ack *ret)
 {
     bool have_seqno = false, have_flags = false;

@@ -216,7 +216,9 @@ static const Hdfs__LocatedBlock *find_id(const struct hdfs_reader *r, uint64_t b
     return NULL;
 }
 
-/* Tells the NameNode of a replica whose checksums do not fit, so that it makes a good one. */
+/* Tells the NameNode of a replica whose checksums do not fit, so that it makes a good one. The
+ * message must name the replica by node, storage and storage id alike, hence the three lists of
+ * one. A failure is not told: the DataNode's own scanner will find the damage. */
 static void report_damage(struct hdfs_reader *r, uint64_t block_id, const char *uuid)
 {
     Hdfs__ReportBadBlocksRequest request = HDFS__REPORT_BAD_BLOCKS_REQUEST__INIT;
@@ -242,7 +244,9 @@ static void report_damage(struct hdfs_reader *r, uint64_t block_id, const char *
     }
 }
 
-/* After a failure at `node`: a token that expired is renewed once, else the node is out. */
+/* After a failure at `node`: a token that expired is renewed once, else the node is out.
+ * reader_fetch() replaces the list of blocks, so no pointer into the old one may be used after
+ * this. */
 static int hdfs_blame(struct hdfs_reader *r, struct cursor *c, const char *uuid, int code,
                       struct err *err)
 {
@@ -282,6 +286,8 @@ static int try_node(struct hdfs_reader *r, struct cursor *c, const Hdfs__Located
     return 0;
 }
 
+/* The position always belongs to the same block as long as bytes of it are missing. Another id at
+ * the same place means that the file was deleted and written again: going on would mix the two. */
 static int open_block(struct hdfs_reader *r, struct cursor *c, struct err *err)
 {
     while (!c->read) {

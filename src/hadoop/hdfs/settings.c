@@ -26,7 +26,8 @@ static int hdfs_parse_octal(const char *text, uint32_t *ret)
     return 0;
 }
 
-/* One "u=rwx" of a list: whom it is for, and what stays. */
+/* One "u=rwx" of a list: whom it is for, and what stays. Unlike the octal form, which names the
+ * bits to take away, this one names those that are left. */
 static int hdfs_parse_clause(const char *s, uint32_t *kept)
 {
     uint32_t who = 0, bits = 0;
@@ -142,6 +143,8 @@ static int read_replace(const struct conf *c, struct replace_policy *ret, struct
     return 0;
 }
 
+/* Without dfs.data.transfer.protection no bit is set, which guard_choose() reads as "not
+ * configured". */
 static int read_security(const struct conf *c, struct hdfs_settings *ret, struct err *err)
 {
     struct security s;

@@ -84,7 +84,11 @@ static int writer_wait_for_room(struct hdfs_writer *w, struct err *err)
     return w->streamer ? 0 : writer_failed(w, err);
 }
 
-/* Makes the packet that is filled next, at `offset` of the block. */
+/* Makes the packet that is filled next, at `offset` of the block. A packet belongs to one list at a
+ * time, and whoever unlinks it owns it:
+ *
+ *     spare ──► current ──enqueue()──► first … last ──acked──► spare, or freed
+ *               the caller fills it    the streamer sends it and may send it again */
 static int new_current(struct hdfs_writer *w, uint64_t offset, struct err *err)
 {
     struct out_packet *o = w->spare;
@@ -182,6 +186,8 @@ int hdfs_write_room(struct hdfs_writer *w, void **ret, size_t *ret_n, struct err
     return 0;
 }
 
+/* The packet goes off as soon as it or the block is full, never later: hdfs_write_room() may then
+ * always give out at least one byte. */
 int hdfs_write_commit(struct hdfs_writer *w, size_t n, struct err *err)
 {
     w->current->head.data_len += n;
@@ -201,8 +207,9 @@ static int wait_acked(struct hdfs_writer *w, int64_t seqno, struct err *err)
     return 0;
 }
 
-/* Sends what there is of the current packet. A chunk is summed as a whole: one that is not full
- * is begun again in the next packet. */
+/* Sends what there is of the current packet. A chunk is summed as a whole: one that is not full is
+ * begun again in the next packet. The next packet therefore begins before the end of this one, at
+ * the chunk's start, and repeats its bytes; a DataNode overwrites them and the chunk's checksum. */
 static int send_part(struct hdfs_writer *w, struct err *err)
 {
     struct out_packet *sent = w->current;

@@ -96,6 +96,8 @@ static int logs_look_at(struct logs *l, struct fs *fs, const struct fs_entry *e,
     return logs_add_node(l, fs, e, err);
 }
 
+/* Notes of how far files were complete are read after the list, when all nodes that they may be
+ * about are known. */
 static int list_dir(struct logs *l, struct fs *fs, const char *path, struct err *err)
 {
     AUTO_FS_LIST *list = NULL;
@@ -223,6 +225,8 @@ static int give_up_node(struct logs *l, int r, struct err *err)
     return r;
 }
 
+/* A damaged file is an error of this call only: the next one goes on with the next node, so a
+ * caller that wants all it can get calls on. */
 int logs_next(struct logs *l, const struct logs_file **ret, struct err *err)
 {
     struct log_item item = { 0 };

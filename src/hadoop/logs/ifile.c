@@ -33,6 +33,8 @@ struct ifile {
     struct log_stream *stream; /* the present file's, once something was read */
 };
 
+/* It is the SHA-256 of the application's id as text. Anybody can compute it: it tells where an
+ * index ends, and proves nothing. */
 static bool mark_of(const char *app, uint8_t out[MARK_BYTES])
 {
     unsigned n = 0;
@@ -179,6 +181,8 @@ static void ifile_close(void *file)
     free(f);
 }
 
+/* The mark of a file in which nothing was ever completed is not looked for: it has no index, which
+ * is not an error while an application runs. */
 static int ifile_open(const struct log_source *s, const struct log_about *about, void **ret,
                       struct err *err)
 {

@@ -57,6 +57,8 @@ struct node {
     struct java_value v;
 };
 
+/* A view into the caller's bytes and one flat table of all that was made: values refer to each
+ * other in circles, so none owns another, and java_free() goes through the lists. */
 struct java {
     struct view in;
     int depth;
@@ -113,7 +115,9 @@ static int java_add_item(struct java_value *v, struct java_value *item)
 
 /* ---- classes ---- */
 
-/* What a class wrote for itself, up to its end mark. The items go to `v` unless that is NULL. */
+/* What a class wrote for itself, up to its end mark. The items go to `v` unless that is NULL. Bytes
+ * in blocks (the capacity of a list, say) are passed over: the objects between them are enough to
+ * know a list or a map. */
 static int java_read_more(struct java *j, struct java_value *v)
 {
     for (;;) {
@@ -285,6 +289,8 @@ static int java_read_part(struct java *j, const struct java_class *c, struct jav
     return r == 0 && c->flags & WRITES_MORE ? java_read_more(j, v) : r;
 }
 
+/* The object gets its handle after its class and before its fields, as the writer counts: a field
+ * may refer to the object itself. */
 static int read_object(struct java *j, uint8_t tag, struct java_value **ret)
 {
     struct java_class *chain[SUPERS_MAX] = { NULL }, *c = NULL;
@@ -379,6 +385,8 @@ static const struct {
     { TAG_ENUM, read_enum },
 };
 
+/* Depth is counted here, the one place through which every recursion goes, so that no stream can
+ * use up our stack. */
 static int read_value(struct java *j, uint8_t tag, struct java_value **ret)
 {
     int r = -EBADMSG;

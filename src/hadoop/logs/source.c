@@ -147,6 +147,7 @@ static ssize_t log_copy_some(struct log_stream *s, void *p, size_t n, struct err
     return r < 0 ? r : (ssize_t)n;
 }
 
+/* At most 1 MiB at a time, because zlib counts in unsigned int and a caller may ask for more. */
 ssize_t log_stream_read(struct log_stream *s, void *p, size_t n, struct err *err)
 {
     ssize_t got;

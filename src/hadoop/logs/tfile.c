@@ -123,8 +123,13 @@ static int read_list(struct tfile *t, const struct log_region *r, const struct l
 }
 
 /* Read from the end, as the format is made: the last 28 bytes say where the index is, the index
- * where the list of blocks is. Each place is checked against the file's length before it is
- * read. */
+ * where the list of blocks is. Each place is checked against the file's length before it is read.
+ *
+ *     … | index | offset of the index, 8 | 00 01 | 00 00 | magic, 16
+ *                                           version 1.0
+ *
+ *     index = VInt n, n times { "data:" name, compression, region }
+ *     region = VLong offset, length as stored, length of the content */
 static int read_indexes(struct tfile *t, struct err *err)
 {
     const struct log_source *s = t->src;
@@ -276,7 +281,9 @@ static int value_text(struct tfile *t, char out[LOG_NAME_MAX], struct err *err)
     return r == 0 ? log_name(bytes, n, out, err) : r;
 }
 
-/* The next container; 1, or 0 when it was something else and has been skipped. */
+/* The next container; 1, or 0 when it was something else and has been skipped. Other keys are
+ * VERSION, APPLICATION_OWNER and APPLICATION_ACL. A key has its length twice: as the record's VInt,
+ * and in front of its text as writeUTF has it. */
 static int tfile_read_key(struct tfile *t, struct err *err)
 {
     uint8_t key[LOG_NAME_MAX + 2];
@@ -316,7 +323,11 @@ static int next_block(struct tfile *t, struct err *err)
     return 1;
 }
 
-/* The next log file of the present container; 0 when it has no more. */
+/* The next log file of the present container; 0 when it has no more.
+ *
+ *     name, as writeUTF | length in decimal digits, as writeUTF | bytes | name …
+ *
+ * up to the end of the value: nothing says beforehand how many files a container has. */
 static int next_file(struct tfile *t, struct log_item *ret, struct err *err)
 {
     char digits[LOG_NAME_MAX];

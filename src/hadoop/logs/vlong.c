@@ -1,5 +1,15 @@
 /* vlong.c - the variable-length numbers of TFile: the range of the first byte says how many bytes
- * follow. See vlong.h. */
+ * follow. Not the numbers of writable.c, although Hadoop calls both VLong: the same bytes mean
+ * other values.
+ *
+ *     first byte       value
+ *     -32 … 127        itself
+ *     -72 … -33        first + 52, and 1 byte
+ *     -104 … -73       first + 88, and 2 bytes
+ *     -120 … -105      first + 112, and 3 bytes
+ *     -125 … -121      first + 129 bytes, with the sign in the highest
+ *
+ * See vlong.h. */
 #include "hadoop/logs/vlong.h"
 
 /* By the first byte, of which -128 to -33 are the long forms. */

@@ -1,5 +1,11 @@
-/* record.c - writes records as Hadoop's Java library reads them, and refuses what RegistryDNS
- * would stumble over. See record.h. */
+/* record.c - writes records as Hadoop's Java library reads them, and refuses what RegistryDNS would
+ * stumble over.
+ *
+ *     {"type": "JSONServiceRecord", "description": …,
+ *      "external": [{"api": …, "addressType": …, "protocolType": …, "addresses": […]}, …],
+ *      "internal": …, "yarn:id": …, "yarn:persistence": …, and other texts at the top level}
+ *
+ * See record.h. */
 #include "hadoop/registry/record.h"
 #include "base/str.h"
 

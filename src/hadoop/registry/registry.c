@@ -82,6 +82,7 @@ static int registry_remember(struct registry *r, const char *path, const struct 
 
 /* ---- putting ---- */
 
+/* ZooKeeper has no mkdir -p. A directory that somebody else made at the same time is as good. */
 static int registry_make_parents(struct registry *r, const char *path, int64_t deadline,
                                  struct err *err)
 {
@@ -252,8 +253,9 @@ int registry_delete(struct registry *r, const char *path, bool recursive, int64_
 
 /* ---- a session that was replaced ---- */
 
-/* Puts all of them again. The list may change while we wait, so it begins again after each; `done`
- * counts how many were put, and a record that was added meanwhile is put twice at worst. */
+/* Puts all of them again. The list may change while we wait, so their paths are copied first, and
+ * each record is looked for again when its turn comes: one that was taken away meanwhile is left
+ * out, and one that was added was put into the new session already. */
 static int renew_all(struct registry *r)
 {
     AUTO_STRS paths = { 0 };
@@ -274,6 +276,8 @@ static int renew_all(struct registry *r)
     return rc;
 }
 
+/* `renew` is taken down before the work and not after it: a session that is lost while we put
+ * records again sets it once more, and we begin anew. */
 static void registry_renew(void *arg)
 {
     struct registry *r = arg;

@@ -56,6 +56,8 @@ const char *registry_user(const char *user, char out[REGISTRY_LABEL])
     return registry_label_of(user, strcspn(user, "@/"), out);
 }
 
+/* container_e17_1410901177871_0001_01_000005 is ctr-e17-1410901177871-0001-01-000005, as Hadoop's
+ * own encodeYarnID() has it: an underscore may not stand in a DNS label. */
 const char *registry_container(const char *container, char out[REGISTRY_LABEL])
 {
     static const char prefix[] = "container";

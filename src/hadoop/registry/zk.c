@@ -64,7 +64,13 @@ static void on_log(const char *message)
 }
 
 /* ZooKeeper keeps a session for its timeout while the connection moves between servers; ephemeral
- * nodes live as long. Expired means that they are gone, so the owner has to put them again. */
+ * nodes live as long. Expired means that they are gone, so the owner has to put them again.
+ *
+ *     connecting ──► connected ◄──► connecting          the session lives, on any of the servers
+ *                        └──────────► expired            known only from a server, when we are back
+ *
+ * `renewed` says that the handle is not the first one: the first connection is no news to the
+ * owner. */
 static void on_session(zhandle_t *handle, int type, int state, const char *path, void *context)
 {
     struct zk *z = context;
@@ -150,6 +156,9 @@ static int make_handle(struct zk *z, struct err *err)
 
 /* ---- the fiber ---- */
 
+/* A handle whose session has expired is of no further use; the library wants a new one. Closing the
+ * old one completes every call under way with ZCLOSING, and those that wait for answers repeat them
+ * on the new handle (zk_call.c). */
 static void replace_handle(struct zk *z)
 {
     zhandle_t *old = z->handle;
@@ -229,6 +238,8 @@ static int zk_close_handle(void *arg)
     return zookeeper_close(arg);
 }
 
+/* The driving fiber leaves first, because the library is not made for two users at a time. The
+ * memory goes when libuv has closed the poll handle, which lies inside it. */
 struct zk *zk_close(struct zk *z)
 {
     if (!z)

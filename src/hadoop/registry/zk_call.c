@@ -43,7 +43,9 @@ static const struct {
     { ZSYSTEMERROR, -EIO },
 };
 
-/* The connection or the session went away: another one will do. */
+/* The connection or the session went away: another one will do. A lost connection leaves open
+ * whether the request was carried out. Reading is simply repeated; create, set and delete are
+ * repeated too, and their callers know what a second one may meet. */
 static const int passing[] = { ZCONNECTIONLOSS, ZOPERATIONTIMEOUT, ZSESSIONEXPIRED,
                                ZSESSIONMOVED,   ZINVALIDSTATE,     ZCLOSING };
 
@@ -181,7 +183,9 @@ static int zk_call_take_answer(struct question *q, struct call *c, struct err *e
     return r < 0 ? err_oom(err) : 0;
 }
 
-/* Asks once. 1 when it is to be asked again. */
+/* Asks once. 1 when it is to be asked again. Three owners of `call`: nobody else when ask() refused
+ * it at once; the client, when we stop waiting (lost); otherwise us, since the client has called
+ * back. */
 static int ask_once(struct zk *z, struct question *q, int64_t deadline, struct err *err)
 {
     struct call *c = calloc(1, sizeof(*c));

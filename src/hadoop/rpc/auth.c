@@ -1,7 +1,13 @@
 /* auth.c - chooses among the server's offers by what we hold (a token for this service, a ticket,
- * or nothing) and runs the exchange that auth.h draws. Steps of Kerberos may wait for a KDC and
- * run in the work pool. A failure before the server's first word is the network's; after it, a
- * refusal. See auth.h. */
+ * or nothing) and runs the exchange that auth.h draws. Steps of Kerberos may wait for a KDC and run
+ * in the work pool. A failure before the server's first word is the network's; after it, a refusal.
+ * What a server offers depends on the port more than on the cluster:
+ *
+ *     RM for clients, NameNode             TOKEN, and SIMPLE or KERBEROS
+ *     RM for masters, NodeManager          TOKEN only, also on a cluster without security
+ *
+ * So every connection begins with SASL and an application master always speaks DIGEST-MD5. Asking
+ * costs one round trip, and nobody has to know the cluster's mode beforehand. See auth.h. */
 #include "hadoop/rpc/auth.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -42,7 +48,9 @@ static int auth_send_message(struct exchange *x, const Ipc__RpcSasl *m, struct e
 }
 
 /* A server that closes before its first word is dying, or full: that is the network's failure.
- * Later, it may be a refusal: some have no text, because the server fails while it writes them. */
+ * Later, it may be a refusal: some have no text, because the server fails while it writes them.
+ * Seen: for a token identifier that it cannot parse, the RM has no message, throws a
+ * NullPointerException while it writes the refusal, and closes. */
 static int read_failed(const struct exchange *x, int r, struct err *err)
 {
     bool closed = r == -ENODATA || r == -ECONNRESET;
@@ -92,6 +100,9 @@ static int auth_read_frame(struct exchange *x, struct err *err)
     return 0;
 }
 
+/* A refusal comes as an error frame in place of the next message. Its class counts as anywhere
+ * else: a standby NameNode, which cannot look a token up, says StandbyException here, and the
+ * service goes on to the next address. */
 static int auth_read_message(struct exchange *x, Ipc__RpcSasl **ret, struct err *err)
 {
     AUTO_FRAME_ANSWER a = { 0 };
@@ -305,7 +316,9 @@ static int auth_step(struct exchange *x, enum way way, const ProtobufCBinaryData
 
 /* ---- the exchange ---- */
 
-/* The offer again, with the same fields present, but without its challenge. */
+/* The offer again, with the same fields present, but without its challenge. The server looks for
+ * the echo in its own list with equals(): a field that is present and empty (the protocol of TOKEN,
+ * the mechanism of SIMPLE) must stay present. */
 static Ipc__SaslAuth echo_of(const Ipc__SaslAuth *offer)
 {
     Ipc__SaslAuth a = *offer;
@@ -382,7 +395,9 @@ static int converse(struct exchange *x, enum way way, const Ipc__SaslAuth *offer
     return r;
 }
 
-/* The user for the connection context, which depends on the authentication method. */
+/* The user for the connection context. With Kerberos it is the full principal, because the server
+ * compares it with the ticket's name as text: "alice" would be "alice@REALM" impersonating
+ * somebody. */
 static int name_user(struct exchange *x, enum way way, struct auth_result *ret, struct err *err)
 {
     const struct rpc_identity *who = x->conf->identity;
@@ -404,6 +419,7 @@ static int take_up(struct exchange *x, const Ipc__RpcSasl *offers, struct auth_r
 
     if (r < 0)
         return r;
+    /* Nothing comes back to an INITIATE with SIMPLE: the connection context follows at once. */
     if (way == WAY_SIMPLE) {
         r = send_token(x, offer, NULL, err);
         return r < 0 ? r : name_user(x, way, ret, err);

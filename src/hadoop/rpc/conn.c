@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* One reference each: the owner, the reader, the writer, and every call in flight. The last one
+ * that leaves frees it, which may be long after conn_close(). */
 void conn_unref(struct conn *c)
 {
     if (--c->refs > 0)

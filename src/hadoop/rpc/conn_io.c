@@ -81,7 +81,14 @@ static int each_frame(struct conn *c, struct buf *b,
     return r;
 }
 
-/* A frame whose token holds frames. */
+/* A frame whose token holds frames.
+ *
+ *     int32 length | header, call id -33 | RpcSasl { WRAP, token }
+ *                                             token, unwrapped: int32 length | header | answer
+ *
+ * Servers put one answer into one token and take no notice of the size that we announced in the
+ * sign-in: a token of 200 KB after a maxbuf of 64 KB is normal. What is unwrapped goes through a
+ * buffer of its own, so that a frame spread over several tokens would be found too. */
 static int on_wrapped_frame(struct conn *c, const uint8_t *p, size_t n, struct err *err)
 {
     AUTO_FRAME_ANSWER a = { 0 };
@@ -182,7 +189,8 @@ static void mark_sent(struct conn *c)
             w->call->sent = true;
 }
 
-/* 1 when there is something to send, 0 when the wait was in vain. */
+/* 1 when there is something to send, 0 when the wait was in vain. A ping goes out only while calls
+ * are in flight. It has no answer: it tells the server that somebody still waits. */
 static int conn_wait_for_work(struct conn *c, struct err *err)
 {
     int r;

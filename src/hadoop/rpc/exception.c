@@ -20,6 +20,10 @@ struct row {
 #define ASK_ADMIN "ask the cluster's administrator for the right, or choose another path or queue"
 
 /* clang-format off */
+/* RPC_FAILOVER: another address may be the active one. RPC_TRY_AGAIN: the same address, later.
+ * RPC_FAIL is also the word for what only the caller can repeat, with a change or after a pause of
+ * its own: NotReplicatedYet (rebuild.c), NotRegistered (amrm_answer.c). Observer NameNodes are
+ * never asked on purpose, so one that refuses is a standby to us. */
 static const struct row rows[] = {
     { "StandbyException",                 RPC_EX_STANDBY,               -EHOSTDOWN,    RPC_FAILOVER,  "" },
     { "ObserverRetryOnActiveException",   RPC_EX_STANDBY,               -EHOSTDOWN,    RPC_FAILOVER,  "" },

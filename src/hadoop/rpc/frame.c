@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+/*     "hrpc" | 09 version | 00 service class, which servers store and do not use | df SASL (-33) */
 int frame_add_hello(struct buf *out)
 {
     static const uint8_t hello[] = { 'h', 'r', 'p', 'c', 9, 0, 0xdf }; /* version, class, SASL */
@@ -34,6 +35,8 @@ static int begin_frame(struct buf *out, size_t *ret_at)
     return buf_add_be32(out, 0);
 }
 
+/* A frame that is over the server's limit (ipc.maximum.data.length: 64 MiB up to 3.2, then 128)
+ * would make it close the connection without a word, so it is refused here. */
 static int end_frame(struct buf *out, size_t at, int r)
 {
     size_t n = out->len - at - 4;
@@ -50,7 +53,8 @@ static int end_frame(struct buf *out, size_t at, int r)
 }
 
 /* Control frames (SASL, context, ping) have negative call ids and retry count -1. Calls carry the
- * client's id: with it and the call id the server's retry cache recognizes a repeated call. */
+ * client's id: with it and the call id the server's retry cache recognizes a repeated call. In SASL
+ * frames the client's id is there and empty. */
 static Ipc__RpcRequestHeader header(const uint8_t *client_id, int32_t call_id, int32_t retry)
 {
     Ipc__RpcRequestHeader h = IPC__RPC_REQUEST_HEADER__INIT;
@@ -155,7 +159,9 @@ static const uint8_t *delimited(struct view *v, size_t *ret_n)
 }
 
 /* Only SUCCESS has a body. With an error the header itself says what it was, and the connection may
- * be used further unless the status is FATAL. */
+ * be used further unless the status is FATAL. The call id, zig-zag encoded in requests, is a plain
+ * uint32 in answers: -33 arrives as 0xffffffdf in five bytes, and the cast makes it negative
+ * again. */
 int frame_parse(const uint8_t *p, size_t n, struct frame_answer *ret, struct err *err)
 {
     struct view v = view_of(p, n);

@@ -6,8 +6,8 @@
  *
  * There is no pause until each address had its turn; then longer and longer ones, jittered, until
  * the caller's deadline or patience. A call that may have been carried out is repeated unless its
- * method is RPC_ONCE. The last error says what was tried, with a
- * line for each address when none is active. */
+ * method is RPC_ONCE. The last error says what was tried, with a line for each address when none is
+ * active. */
 #include "base/log.h"
 #include "base/str.h"
 #include "hadoop/rpc/conn.h"
@@ -232,6 +232,9 @@ static bool rpc_is_network(int code)
     return false;
 }
 
+/* A refused connection is not only a server that is down. A standby RM does not listen on its
+ * client ports at all, so this is how it says that it is not the active one; a standby NameNode
+ * listens and answers StandbyException. Both lead to the next address. */
 static enum rpc_action what_now(const struct rpc_service *s, const struct attempt *a, int r,
                                 const struct err *err)
 {

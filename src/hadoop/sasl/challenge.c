@@ -1,8 +1,13 @@
 /* challenge.c - reads the server's side of DIGEST-MD5: a comma-separated list of name=value, with
  * or without quotes (RFC 2831). next_directive() cuts the list into names and values; a table says
  * what each name does. Unknown names are ignored, as the RFC wants it; those that are known and do
- * not fit end the exchange, because a list that can be read in two ways is an attack or a bug. See
- * challenge.h. */
+ * not fit end the exchange, because a list that can be read in two ways is an attack or a bug. From
+ * a JDK 17 server comes
+ *
+ *     realm="default",nonce="<40 characters>",qop="auth",charset=utf-8,algorithm=md5-sess
+ *
+ * and, where auth-conf is allowed, cipher="3des,rc4,des,rc4-56,rc4-40". It names no maxbuf, which
+ * means 65536. See challenge.h. */
 #include "hadoop/sasl/challenge.h"
 #include "base/buf.h"
 #include "hadoop/sasl/cipher.h"

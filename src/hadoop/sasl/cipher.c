@@ -71,6 +71,10 @@ static void des_key(uint8_t out[DES_KEY], const uint8_t in[DES_BITS])
     OPENSSL_cleanse(&bits, sizeof(bits));
 }
 
+/* The key material is 16 bytes: two halves of 7 bytes for the keys (des uses the first one only),
+ * and bytes 8 to 15 are the first IV, which overlaps the second half (RFC 2831, 2.4). The context
+ * is never finished or reset, because the chain goes on from message to message; padding is the
+ * layer's business. */
 static int cbc_start(struct cipher *c, const uint8_t key[CIPHER_KEY], bool encrypt, struct err *err)
 {
     EVP_CIPHER *algorithm = EVP_CIPHER_fetch(NULL, "DES-EDE3-CBC", NULL);

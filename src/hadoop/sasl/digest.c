@@ -102,7 +102,8 @@ static int add_quoted(struct buf *out, const char *name, const char *value)
     return r < 0 ? r : buf_add_u8(out, '"');
 }
 
-/* Writes our answer. Each directive begins with a comma; the first one's is taken off again. */
+/* Writes our answer. Each directive begins with a comma; the first one's is taken off again. maxbuf
+ * is what we say because the RFC knows it; Hadoop's servers send larger messages all the same. */
 static int add_answer(const struct digest *d, const struct challenge *c, const char *response,
                       enum cipher_kind cipher, struct buf *out)
 {
@@ -330,6 +331,7 @@ static int make_cnonce(char **ret, struct err *err)
     return str_base64(raw, sizeof(raw), ret) < 0 ? err_oom(err) : 0;
 }
 
+/* The uri is "/default" with RPC, where the offer has no protocol, and "hdfs/0" with DataNodes. */
 static int copy_conf(struct digest *d, const struct sasl_digest_conf *conf, struct err *err)
 {
     d->qops = conf->qops & SASL_QOP_ANY;

@@ -55,6 +55,8 @@ static int check_flags(const struct gss *g, struct err *err)
     return 0;
 }
 
+/* The library keeps its state in g->context, which it makes in the first call and which every later
+ * call has to be given again. */
 static int establish(struct gss *g, const void *in, size_t n, struct buf *out, struct err *err)
 {
     /* Sequence numbers, so that gss_unwrap() tells of messages that came twice or in another order.
@@ -155,7 +157,13 @@ static int gss_negotiate(struct gss *g, const void *in, size_t n, struct buf *ou
 }
 
 /* Which part of the exchange a token belongs to cannot be seen from the token: it follows from what
- * was established before. */
+ * was established before.
+ *
+ *     no context ──► first token ──► … ──► established ──► the server's offer ──► done
+ *                      establish()               gss_negotiate()
+ *
+ * How many rounds the first part has is the library's business: with mutual authentication our last
+ * token of it is empty. It is sent nevertheless, because the server answers it with its offer. */
 static int gss_step(struct sasl *s, const void *in, size_t n, struct buf *out, struct err *err)
 {
     struct gss *g = gss_of(s);

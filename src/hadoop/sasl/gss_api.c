@@ -32,7 +32,12 @@ int gss_api_load(struct gss_api *ret, struct err *err)
     return r;
 }
 
-/* The library's interface takes no const, but it does not write to these. */
+/* The library's interface takes no const, but it does not write to these. The library has these as
+ * variables of its own, and only functions are looked up in it. As bytes of BER they are
+ *
+ *     1.2.840.113554.1.2.2        the mechanism: Kerberos 5
+ *     1.2.840.113554.1.2.1.4      a name of the form service@host
+ *     1.2.840.113554.1.2.2.1      a principal */
 #define OID(fn, bytes)                                                                             \
     gss_OID fn(void)                                                                               \
     {                                                                                              \

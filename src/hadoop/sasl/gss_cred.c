@@ -53,8 +53,8 @@ static int keytab_fail(const struct gss_api *api, const struct gss_who *who, str
 
 /* The keytab's key opens a cache in memory that later exchanges of this process find again: one
  * login, however many servers. Its name contains keytab and principal, so that no other login uses
- * it.
- */
+ * it. With a "client_keytab" the library gets the ticket by itself when the cache has none, or one
+ * that ends soon. */
 static int from_keytab(const struct gss_api *api, const struct gss_who *who, gss_name_t name,
                        gss_cred_id_t *ret, struct err *err)
 {

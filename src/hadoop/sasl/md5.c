@@ -80,6 +80,7 @@ int md5_mac_new(const uint8_t key[MD5_SIZE], struct md5_mac **ret, struct err *e
     return 0;
 }
 
+/* EVP_MAC_init() with the key begins the next message: the context is used again and again. */
 int md5_mac_of(struct md5_mac *m, const struct md5_piece *pieces, size_t count,
                uint8_t ret[MD5_SIZE], struct err *err)
 {

@@ -150,6 +150,8 @@ static int session_copy_options(struct session *s, const struct session_options 
     return copied ? 0 : err_oom(err);
 }
 
+/* Tokens that the caller hands in (a job's, in the master) replace those of the environment, which
+ * belong to whoever started the process. */
 static int load_tokens(struct session *s, const struct credentials *given, struct err *err)
 {
     const char *path = non_empty(getenv("HADOOP_TOKEN_FILE_LOCATION"));
@@ -270,7 +272,9 @@ bool session_secure(const struct session *s)
 /* ---- services ---- */
 
 /* A daemon outlives restarts of the cluster's services; a person at a terminal does not wait for 15
- * minutes. With --timeout everything ends by then. */
+ * minutes. With --timeout everything ends by then. first_patience_ms stays 0 for one address and a
+ * person: then a service that refuses the first connection fails at once. With several addresses a
+ * standby that refuses is normal. */
 static void set_patience(const struct session *s, struct rpc_service_conf *conf)
 {
     conf->patience_ms = s->options.patient ? PATIENCE_DAEMON_MS

@@ -45,6 +45,7 @@ struct credentials *credentials_free(struct credentials *c)
     return NULL;
 }
 
+/* `e` is taken over in any case: into the set, or it is freed. */
 int set_take_token(struct credentials *c, struct entry *e)
 {
     int r;
@@ -123,6 +124,8 @@ const struct token *credentials_at(const struct credentials *c, size_t i, const 
     return &c->tokens[i].token;
 }
 
+/* Without a service: by the kind alone. An AMRM token comes with an empty service and an empty
+ * alias, and there is one of its kind. */
 const struct token *credentials_find(const struct credentials *c, const char *kind,
                                      const char *service)
 {

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
+/* IPv6 is written out as Java's getHostAddress() does, not as inet_ntop() would. */
 int token_service_ip(const char *ip, int port, char **ret)
 {
     struct in6_addr a6;

@@ -70,6 +70,8 @@ int tree_copy_content(const struct tree_copy *c, const char *from, struct fs_wri
     return x < 0 ? x : tree_read_on(&m, r, w, err);
 }
 
+/* `whole_calls`: a create that is interrupted may have made the file or not. Where the caller has
+ * to know, the call is carried through and cancellation comes before or after it. */
 int tree_create(const struct tree_copy *c, const char *to, struct fs_writer **ret, struct err *err)
 {
     int r;
@@ -134,6 +136,8 @@ static int tree_copy_dir(void *arg, const struct tree_item *e, struct err *err)
     return to ? t->copy.on_dir(t->copy.arg, to, err) : err_oom(err);
 }
 
+/* Directories that have something in them are made along with their files (how.parents), which
+ * saves a call for each. */
 static int tree_copy_left(void *arg, const char *name, bool empty, struct err *err)
 {
     struct tree_copying *t = arg;

@@ -33,6 +33,8 @@ static int tree_file_run(void *arg, struct err *err)
     return r;
 }
 
+/* One file is always let through (held > 0), or a limit below the size of one would wait for
+ * ever. */
 static int tree_files_room(struct tree_files *f, uint64_t length, size_t *ret, struct err *err)
 {
     size_t wanted = EACH + (length < WINDOW ? (size_t)length : WINDOW);
@@ -55,6 +57,7 @@ void tree_files_init(struct tree_files *f, struct loop *l, struct tree_limits mo
     group_init(&f->group, l, most.at_once ? most.at_once : 1);
 }
 
+/* The name is copied into the fiber's own argument: the walk reuses its memory. */
 int tree_files_add(struct tree_files *f, const char *name, uint64_t length, struct err *err)
 {
     size_t n = strlen(name) + 1;

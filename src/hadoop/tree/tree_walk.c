@@ -1,5 +1,14 @@
 /* tree_walk.c - see tree_walk.h. Two sources of names: a local directory by its descriptor, and a
- * list of pages from HDFS. */
+ * list of pages from HDFS. Directories wait in a list of names, not on the stack, so a deep tree
+ * costs memory only and each is opened when its turn comes:
+ *
+ *     take the last of `dirs` ──► on_dir ──► its names ──► on_left
+ *             ▲                                  ├─ file: on_file
+ *             │                                  └─ directory: to the end of `dirs`
+ *             └── these are turned round, so that they are taken in the order of their names
+ *
+ * Files and directories may come and go while the walk is under way. What is gone when its turn
+ * comes is left out; only the root must be there. */
 #include "hadoop/tree/tree_walk.h"
 #include "base/path.h"
 
@@ -67,7 +76,9 @@ static enum fs_type tree_type_of(mode_t mode)
                            : FS_OTHER;
 }
 
-/* What an item stands for: 1 and *ret; 0 when it is left out or has gone. */
+/* What an item stands for: 1 and *ret; 0 when it is left out or has gone. With TREE_LINKS_FILES a
+ * link counts as the file that it leads to, and a link to a directory is left out: that could lead
+ * out of the tree or round in it. FOLLOW goes anywhere, with the depth as its only bound. */
 static int tree_look(const struct tree_walk *w, int dir, const char *name, struct stat *ret)
 {
     struct stat link;

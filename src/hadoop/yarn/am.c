@@ -95,6 +95,8 @@ static void on_news(void *arg)
     cond_wake_all(&a->wake);
 }
 
+/* The token is found by its kind alone: the RM writes it with an empty service and an empty
+ * alias. */
 static int need_service(struct session *s, const struct conf *node, struct rpc_service **ret,
                         struct err *err)
 {
@@ -139,6 +141,8 @@ int am_new(struct session *s, const struct am_conf *conf, struct am **ret, struc
     return 0;
 }
 
+/* The heartbeat uses `a` up to its last statement, so its end is waited for, shielded: our own
+ * fiber may be cancelled already. */
 struct am *am_free(struct am *a)
 {
     if (!a)
@@ -189,7 +193,9 @@ const struct err *am_error(const struct am *a)
 
 /* ---- what an answer brings ---- */
 
-/* Tokens are kept here, before the master sees the event: its next call may need them. */
+/* Tokens are kept here, before the master sees the event: its next call may need them. The RM rolls
+ * its master key once a day by default. The connection that stands goes on working; only the next
+ * sign-in needs the new token, which an attempt that ignored it could not do any more. */
 static void note_event(struct am *a, const struct amrm_event *e)
 {
     AUTO_TOKEN token = { 0 };

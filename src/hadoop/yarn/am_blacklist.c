@@ -118,6 +118,8 @@ void am_blacklist_sent(struct am_blacklist *b)
     drop(b);
 }
 
+/* The request may have been taken over or not, so what it said is said once more, which does no
+ * harm. */
 void am_blacklist_failed(struct am_blacklist *b)
 {
     for (size_t i = 0; i < b->n; i++) {

@@ -62,6 +62,8 @@ static void release_room_taken(struct amrm *a, struct yarn_container_id id)
     containers_set(&a->known, id, CONTAINER_RELEASED);
 }
 
+/* More than was asked for comes when a cancellation and a grant cross. What nobody wants is given
+ * back with the next heartbeat, and its end is reported like that of any other container. */
 static void take_granted(struct amrm *a, const Yarn__Container *c, struct amrm_events *e)
 {
     struct yarn_container_id id = yarn_container_id_of(c->id);
@@ -85,6 +87,8 @@ static void take_granted(struct amrm *a, const Yarn__Container *c, struct amrm_e
         release_room_taken(a, id);
 }
 
+/* They come with the registration, and since 3.1 also with any later heartbeat: nodes report them
+ * to a restarted RM one after the other. */
 static void take_previous(struct amrm *a, const Yarn__Container *c, struct amrm_events *e)
 {
     struct yarn_container_id id = yarn_container_id_of(c->id);
@@ -98,6 +102,8 @@ static void take_previous(struct amrm *a, const Yarn__Container *c, struct amrm_
     v->id = id;
 }
 
+/* A restarted RM may report an end again, and the first report may be of a container that was never
+ * started (released, expired, its node lost). */
 static void take_completed(struct amrm *a, const Yarn__ContainerStatus *s, struct amrm_events *e)
 {
     struct yarn_container_id id = yarn_container_id_of(s->container_id);
@@ -140,6 +146,8 @@ static void take_preempt(const Yarn__PreemptionMessage *p, struct amrm_events *e
         emit_preempt(p->contract->containers, p->contract->n_containers, false, e);
 }
 
+/* The bounds are generous: an entry that is not usable, or known already, leaves its place
+ * empty. */
 static int reserve(struct amrm *a, const Yarn__AllocateResponse *m, struct amrm_events *e)
 {
     size_t fresh = m->n_allocated_containers + m->n_containers_from_previous_attempts;
@@ -263,6 +271,7 @@ static int on_finished(struct amrm *a, const Yarn__FinishApplicationMasterRespon
     return r;
 }
 
+/* Whatever the answer says, the RM answers: refusals in a row and reported trouble are over. */
 int amrm_on_response(struct amrm *a, const void *answer, struct amrm_events *ret, struct err *err)
 {
     a->refusals = 0;

@@ -103,6 +103,8 @@ static void *amrm_build(struct amrm *a, enum amrm_call call)
     }
 }
 
+/* No new one is built while there is one that was neither answered nor refused: what is wanted
+ * since then goes with the next. */
 int amrm_next_request(struct amrm *a, enum amrm_call *ret_call, const void **ret, struct err *err)
 {
     enum amrm_call call;
@@ -154,6 +156,7 @@ void amrm_request_answered(struct amrm *a)
     drop_request(a);
 }
 
+/* Refused, which means: not taken over. What it said is wanted again. */
 void amrm_request_failed(struct amrm *a)
 {
     for (size_t i = 0; i < a->n_releases; i++)
@@ -164,6 +167,8 @@ void amrm_request_failed(struct amrm *a)
     drop_request(a);
 }
 
+/* For an RM that knows nothing of us any more: all that was told is wanted again, and heartbeats
+ * are counted from 0. */
 void amrm_forgotten(struct amrm *a)
 {
     amrm_request_failed(a);

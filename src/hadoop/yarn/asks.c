@@ -1,6 +1,14 @@
 /* asks.c - the wanted side of the table: adding, cancelling, counting down. An ask counts in the
  * row of its host, of the host's rack and of '*'; a grant counts down the same rows as the
- * ResourceManager does, and a row for which that is uncertain is sent again. See asks.h. */
+ * ResourceManager does, and a row for which that is uncertain is sent again.
+ *
+ *     ask for 2, on n1 or n2 of rack r1      n1 2    n2 2    r1 2    * 2
+ *     one is granted on n2                   n1 2    n2 1    r1 1    * 1
+ *     clamp()                                n1 1
+ *
+ * "*" says how many containers, the other rows say where. "*" must always be there: an RM silently
+ * ignores host and rack rows without it. A host row whose rack has no row is never served when
+ * locality is strict. See asks.h. */
 #include "base/array.h"
 #include "base/auto.h"
 #include "base/str.h"
@@ -213,6 +221,8 @@ static void count_places(struct ask_group *g, const struct ask *ask)
     }
 }
 
+/* The RM itself accepts a negative number, which makes the queue's count of pending containers
+ * negative and starves the next application in that queue. So nothing of that kind is ever sent. */
 static int asks_check(const struct ask *ask, struct err *err)
 {
     if (ask->count <= 0 || ask->count > 1000000)

@@ -60,6 +60,9 @@ void asks_key(const struct asks *t, const Yarn__Container *c, int32_t *ret_prior
     *ret_id = t->without_ids ? priority & ((1 << ID_BITS) - 1) : c->allocation_request_id;
 }
 
+/* Two fields are never left out: without a priority the row is accepted and the next allocate ends
+ * in a NullPointerException; the request id of a row without one is 0 up to 3.0 and -1 since, and
+ * comes back with the container. */
 static Yarn__ResourceRequest *row_message(const struct asks *t, const struct ask_group *g,
                                           const struct row *r)
 {
@@ -132,6 +135,8 @@ void asks_sent(struct asks *t)
         each_row(t, row_sent);
 }
 
+/* A request that failed may have been taken over or not. Rows are totals, so sending them once more
+ * does no harm in either case. */
 static void row_failed(struct asks *t, struct row *r)
 {
     r->stale |= r->in_flight;

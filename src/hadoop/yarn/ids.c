@@ -1,5 +1,13 @@
 /* ids.c - one parser of digits and underscores for the three kinds of id, which begin alike; what
- * Java would not write itself is refused. See ids.h. */
+ * Java would not write itself is refused.
+ *
+ *     application_1794718682665_0075              when its RM started, count
+ *     appattempt_1794718682665_0075_000001        the same, attempt
+ *     container_e17_1794718682665_0075_01_000002  epoch, the application, attempt, count
+ *
+ * An epoch is a restart of an RM that kept its state: its counts begin anew, so the epoch is the
+ * part above the low 40 bits of the container's number, and is written only when it is not 0. See
+ * ids.h. */
 #include "hadoop/yarn/ids.h"
 #include "base/auto.h"
 #include "base/str.h"

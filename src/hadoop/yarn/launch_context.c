@@ -27,6 +27,8 @@ Yarn__ContainerLaunchContext *yarn_launch_new(void)
  * so what a shell reads inside double quotes is escaped. In a value, markers are broken by an empty
  * pair of quotes; in a command they stay live: this is the one place for "1><LOG_DIR>/stdout". */
 
+/* Two quotes after the first character keep a marker from being one, and mean nothing to the
+ * shell. */
 static bool opens_marker(const char *p)
 {
     return *p == '<' || (*p == '{' && p[1] == '{') || (*p == '}' && p[1] == '}');
@@ -134,6 +136,8 @@ static bool split_url(const char *text, struct url_parts *u)
     return true;
 }
 
+/* A port that is left out reads as 0 there: hdfs://ns:0/, which a client of a name service
+ * refuses. */
 static int port_of(const struct url_parts *u, int32_t *ret)
 {
     AUTO_FREE char *digits = NULL;
@@ -216,6 +220,11 @@ static int yarn_check_names(const char *name, const char *url, struct err *err)
     return 0;
 }
 
+/* Visibility decides about the copy on the node: PUBLIC is shared by all users, and needs a file
+ * that everybody can read below directories that everybody can enter; PRIVATE by all applications
+ * of the user; APPLICATION is deleted with the application. An ARCHIVE is unpacked by the suffix of
+ * its source's name (.zip, .jar, .tar, .tgz, .tar.gz), whatever its bytes are; one with another
+ * suffix is copied as a file. */
 static Yarn__LocalResource *resource_new(const struct yarn_file *file)
 {
     Yarn__LocalResource *m = MESSAGE_NEW(yarn__local_resource);

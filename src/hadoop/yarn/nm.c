@@ -38,6 +38,8 @@ static void expect(struct nm_item *items, size_t n)
     }
 }
 
+/* "Good" of a start says that the NodeManager took it on. It downloads files and runs the command
+ * later, and what goes wrong then comes as the container's end, through the RM. */
 static void note_good(struct nm_item *items, size_t n, Yarn__ContainerId *const *ids, size_t n_ids)
 {
     for (size_t i = 0; i < n_ids; i++) {
@@ -73,6 +75,8 @@ static void forgive_repeats(struct nm_item *items, size_t n)
             err_clear(&items[i].err);
 }
 
+/* The token of each container is what the RM gave, byte for byte: it is signed, names the node and
+ * the RM that made it, can be used once, and expires after 10 minutes by the node's clock. */
 int nm_start(struct nm_pool *p, const struct nm_at *at, struct nm_item *items, size_t n,
              struct err *err)
 {

@@ -98,6 +98,9 @@ static struct node *nm_pool_add(struct nm_pool *p, const char *host, int32_t por
     return n;
 }
 
+/* A node's token comes with the first container that the attempt gets there, and again only after a
+ * key was rolled or the RM or the node restarted. So it is kept for as long as the pool lives, also
+ * when the connection is closed. */
 int nm_pool_set_token(struct nm_pool *p, const Yarn__NodeId *node, const Hadoop__Token *token,
                       struct err *err)
 {

@@ -199,6 +199,7 @@ const char *yarn_resource_text(const Yarn__Resource *r, char *out, size_t n)
     return out;
 }
 
+/* An empty unit means plain numbers. With another one than its own the RM converts. */
 static int add_amount(Yarn__Resource *r, const struct yarn_amount *a)
 {
     AUTO_MESSAGE Yarn__ResourceInformation *v = MESSAGE_NEW(yarn__resource_information);
@@ -210,6 +211,8 @@ static int add_amount(Yarn__Resource *r, const struct yarn_amount *a)
     return MESSAGE_ADD(r, values, take(v));
 }
 
+/* Memory and cores stand in fields of their own, and the RM reads them only there: among the other
+ * amounts it would ignore them. So they are never written twice. */
 Yarn__Resource *yarn_resource_new(const struct yarn_resource *r)
 {
     AUTO_MESSAGE Yarn__Resource *m = MESSAGE_NEW(yarn__resource);

@@ -134,7 +134,9 @@ static int set_priority(const struct yarn_submission *s, Yarn__ApplicationSubmis
     return 0;
 }
 
-/* The application's label goes to every ask that has none; the master's own stands in its row. */
+/* The application's label goes to every ask that has none; the master's own stands in its row. With
+ * such a row the RM takes size and label of the master from it, and not from `resource`. There must
+ * be exactly one of "*". */
 static int set_master_label(const struct yarn_submission *s, Yarn__ApplicationSubmissionContext *m)
 {
     Yarn__ResourceRequest *row;
@@ -154,6 +156,7 @@ static int set_master_label(const struct yarn_submission *s, Yarn__ApplicationSu
     return 0;
 }
 
+/* In seconds, unlike failures_window_ms and every other time of this message. */
 static int set_lifetime(const struct yarn_submission *s, Yarn__ApplicationSubmissionContext *m)
 {
     Yarn__ApplicationTimeoutMap *row;

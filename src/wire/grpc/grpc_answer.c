@@ -57,6 +57,8 @@ static void begin_answer(struct grpc_call *c)
 
 /* ---- without a message ---- */
 
+/* Every status of gRPC travels under HTTP's 200, in a header that is also the end of the stream
+ * ("Trailers-Only"). Only what is no gRPC gets a status of HTTP (grpc_call_reject). */
 void grpc_call_refuse(struct grpc_call *c, enum grpc_status status, const char *text)
 {
     struct buf quoted = { .max = 3 * TEXT_MAX + 1 };
@@ -127,7 +129,8 @@ static size_t answer_bytes(struct grpc_call *c, uint8_t *p, size_t cap)
     return n;
 }
 
-/* nghttp2 asks for what fits into a frame and the client's windows. */
+/* nghttp2 asks for what fits into a frame and the client's windows. The flags together mean: the
+ * last DATA, but not the last frame, since the trailer follows. */
 static ssize_t on_read(nghttp2_session *h2, int32_t id, uint8_t *p, size_t cap, uint32_t *flags,
                        nghttp2_data_source *source, void *user)
 {

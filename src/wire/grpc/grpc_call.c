@@ -1,6 +1,12 @@
 /* grpc_call.c - one call: what it holds, and what a handler asks of it. Its answer is in
- * grpc_answer.c. See grpc.h and grpc_session.h.
- */
+ * grpc_answer.c.
+ *
+ *     receiving ──the client's last frame──► running ──grpc_answer(), grpc_fail()──► answered
+ *         └───────── refused: too large, too slow, no such method ─────────────────────▲
+ *
+ * Two things hold a call: its stream (`id`, 0 once nghttp2 has closed it) and its handler
+ * (`running`). A client that goes away closes the stream, upon which the handler is cancelled;
+ * whichever of the two ends last frees the call. See grpc.h and grpc_session.h. */
 #include "loop/loop.h"
 #include "wire/grpc/grpc_session.h"
 

@@ -1,4 +1,12 @@
-/* grpc_callbacks.c - what nghttp2 tells, in the words of grpc_session.h. */
+/* grpc_callbacks.c - what nghttp2 tells, in the words of grpc_session.h.
+ *
+ *     begin_frame ──► begin_headers ──► header, header … ──► frame (HEADERS)       a call begins
+ *     begin_frame ──► data ──► frame (DATA)                                        its message
+ *     frame with END_STREAM: on_end() ──► the handler
+ *     close: the stream is gone, by either side's doing
+ *
+ * A callback that returns a failure ends the connection, not the stream; so what is wrong with one
+ * call is answered by grpc_call_refuse() and returns 0. */
 #include "wire/grpc/grpc_session.h"
 
 static struct grpc_call *stream_call(nghttp2_session *h2, int32_t id)

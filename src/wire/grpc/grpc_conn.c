@@ -1,7 +1,13 @@
 /* grpc_conn.c - a connection's fibers. One reads and feeds the session, which starts a fiber for
  * each call that is there; one writes whatever the session has to say. So a client that does not
  * read stops the writer only, and the reader stops by itself when too many frames wait for the
- * writer. See grpc.h. */
+ * writer.
+ *
+ *     reader   stream ──► grpc_session_feed() ──► on_call: a fiber for each
+ *     writer   grpc_session_take() ──► stream         woken when there is something to say
+ *
+ * nghttp2 is not reentrant and needs no lock here: each of its calls runs to its end between two
+ * waits. See grpc.h. */
 #include "base/log.h"
 #include "wire/grpc/grpc_server.h"
 

@@ -1,4 +1,8 @@
-/* grpc_frame.c - see grpc_frame.h. Memory grows with what has come, not with what a prefix says. */
+/* grpc_frame.c - see grpc_frame.h. Memory grows with what has come, not with what a prefix says.
+ *
+ *     compressed, 1 | length, 4 BE | message
+ *
+ * One such message makes a call's body. DATA frames cut it anywhere, also inside the five bytes. */
 #include "wire/grpc/grpc_frame.h"
 
 #include <string.h>

@@ -96,6 +96,7 @@ int grpc_header_take(struct grpc_call *c, const nghttp2_vec *name, const nghttp2
     return 0;
 }
 
+/* Whether a header is one of gRPC is known only when all have come, in whatever order. */
 void grpc_header_done(struct grpc_call *c)
 {
     struct err err = ERR_INIT;

@@ -45,6 +45,9 @@ static bool said_all(const struct grpc_server *s)
     return s->calls == 0;
 }
 
+/* GOAWAY names the last stream that is still served, and a client may have opened another one
+ * before it reads that. So the first GOAWAY names the highest number there is ("stop soon"), and
+ * the one with the true number follows a round trip later (RFC 9113, 6.8). */
 int grpc_drain(struct grpc_server *s, int64_t deadline, struct err *err)
 {
     int64_t soon = loop_in(s->o.loop, NOTICE_MS);

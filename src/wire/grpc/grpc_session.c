@@ -32,6 +32,9 @@ void grpc_limits_fill(struct grpc_limits *l)
     l->idle_ms = l->idle_ms ? l->idle_ms : IDLE_MS;
 }
 
+/* no_closed_streams: nghttp2 keeps closed streams for their priorities otherwise, which nobody
+ * uses. max_outbound_ack: a client that sends pings and does not read the answers is cut off. The
+ * limit on resets is set out of reach, because grpc_flood.c counts all kinds of frames. */
 static int session_open(struct grpc_session *s)
 {
     nghttp2_session_callbacks *callbacks = NULL;
@@ -209,6 +212,8 @@ void grpc_session_leave(struct grpc_session *s)
                                 NULL, 0);
 }
 
+/* The handler has returned, with or without an answer, and perhaps after its stream was closed:
+ * then this is the last use of the call. */
 void grpc_session_ran(struct grpc_call *c, int code, const struct err *why)
 {
     c->running = false;

@@ -110,6 +110,8 @@ static int64_t timeout_ms(int64_t n, int64_t ns)
     return ns >= NS_OF_MS ? n * (ns / NS_OF_MS) : (n * ns + NS_OF_MS - 1) / NS_OF_MS;
 }
 
+/* One to eight digits and one letter: "250m". Parts of a millisecond count as a whole one, so that
+ * a deadline is never earlier than the client meant. */
 int grpc_timeout(const char *s, int64_t *ret)
 {
     int64_t n = 0;
