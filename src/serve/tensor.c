@@ -90,6 +90,9 @@ enum tensor_type tensor_type_of_tf_number(int64_t number)
     return TENSOR_NONE;
 }
 
+/* A dimension of 0 counts before the others are multiplied: such a tensor has no elements, however
+ * large its other dimensions are, and is not refused for them. Sizes fit ssize_t, so that
+ * differences of places within a tensor are always numbers. */
 int tensor_measure(enum tensor_type type, const int64_t *dims, size_t rank, size_t *ret_count,
                    size_t *ret_size)
 {
@@ -199,6 +202,8 @@ static bool is_aligned(const struct tensor *t, const void *p)
     return size < 2 || (uintptr_t)p % size == 0;
 }
 
+/* Bytes in a body lie where they happened to arrive: what is not aligned for its type is copied, as
+ * libraries read it as numbers of that size. */
 int tensor_borrow(struct tensor *t, const void *p, size_t n, struct err *err)
 {
     void *copy = NULL;
@@ -248,6 +253,7 @@ void tensor_done(struct tensor *t)
     *t = (struct tensor){ 0 };
 }
 
+/* Elements of BYTES have lengths of their own, so that the rows before have to be walked. */
 int tensor_rows(const struct tensor *t, int64_t first, int64_t n, struct tensor *ret)
 {
     struct view v = view_of(t->data, t->size);

@@ -143,6 +143,8 @@ static void mx_take_weight(struct mx_model *m, const char *name, void *array)
         (void)m->library->api.array_free(array);
 }
 
+/* The arrays of the file are ours one by one; the list of them is the library's, until its next
+ * call. */
 static int mx_read_weights(struct mx_model *m, const char *file, struct err *err)
 {
     const char **names = NULL;

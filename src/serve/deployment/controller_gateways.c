@@ -284,6 +284,8 @@ static int second_shares(struct controller *x, struct err *err)
     return x->shares ? 0 : err_oom(err);
 }
 
+/* It says that it is there, and has no plan yet, before it reads one: otherwise the first gateway
+ * could take the next step between the two, and not wait for one that goes by the plan before. */
 int second_gateway_begin(struct controller *x, struct err *err)
 {
     AUTO_FREE char *text = NULL;

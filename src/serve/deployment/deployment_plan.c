@@ -174,6 +174,8 @@ static bool place_number(const char **at, int64_t *ret)
     return str_to_i64(text, 0, INT32_MAX, ret) == 0;
 }
 
+/* GROUP/SERIAL/INDEX/ATTEMPT/HOST:PORT. What does not have all of it is nobody's, and passed
+ * over. */
 static bool place_parse(const char *key, struct place *ret)
 {
     const char *at, *slash;
@@ -350,7 +352,10 @@ static json_t *versions_of(const json_t *model, const struct strs *keys)
     return take(list);
 }
 
-/* A new version is watched by the gateway, which knows what became of each request. */
+/* A new version is watched by the gateway, which knows what became of each request.
+ *
+ * `shares`: this gateway sees a part of the requests only, and gets its share from the first one,
+ * which judges by all of them. */
 static int add_canary(const json_t *model, const json_t *shares, json_t *into)
 {
     const json_t *update = json_object_get(model, "update");
@@ -379,6 +384,7 @@ static int add_canary(const json_t *model, const json_t *shares, json_t *into)
     return 0;
 }
 
+/* The gateway refuses keys that it does not know: what is the plan's own is taken out. */
 static json_t *model_of(const json_t *model, const json_t *shares, const struct strs *keys)
 {
     static const char *const ours[] = { "replicas", "groups",    "previous", "follow",

@@ -22,6 +22,9 @@ static int64_t seen_revision(const struct gateway_seen *s)
     return json_int_or(s->report, "revision", -1);
 }
 
+/* `silent` counts looks in which its beat stood still, `behind` those in which it had not the plan:
+ * a gateway that hangs is left out of the sums after three seconds, and not waited for any more
+ * after thirty. */
 int gateway_seen_look(struct gateway_seen *s, const char *text, int64_t revision, struct err *err)
 {
     json_t *report = NULL;

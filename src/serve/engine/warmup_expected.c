@@ -117,6 +117,8 @@ struct flat {
     size_t left; /* of all values that lie in there */
 };
 
+/* A value of yyjson is 16 bytes, and an array is followed by all that it holds, at any depth: the
+ * next value behind the array says how far that goes. */
 static struct flat flat_of(yyjson_val *array)
 {
     size_t bytes = (size_t)((uint8_t *)unsafe_yyjson_get_next(array) - (uint8_t *)array);

@@ -119,6 +119,8 @@ const char *gateway_replica(const struct gateway *g, const char *name)
     return NULL;
 }
 
+/* Processes of earlier reloads count as well: they may still have requests on it, and are not
+ * asked. */
 static bool control_is_idle(const struct gateway *g, const char *address)
 {
     for (size_t i = 0; i < g->view.n; i++) {
@@ -141,6 +143,8 @@ static int control_wait_idle(struct gateway *g, const char *address, int64_t ms,
     return r;
 }
 
+/* `found` points into the spec, which another command may replace while this one waits: hence the
+ * copy. The mark is one of the gateway, so that it outlives HAProxy's process and an `apply`. */
 static int control_drain(struct gateway *g, const json_t *v, json_t **ret, struct err *err)
 {
     const char *name = control_text(v, "replica", err);

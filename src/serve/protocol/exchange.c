@@ -222,7 +222,9 @@ enum exchange_step exchange_begin(struct exchange *x, const struct exchange_requ
 }
 
 /* The inputs in the order of the signature: each is there exactly once. Those of a dynamic one stay
- * as they came. */
+ * as they came.
+ *
+ * signature_check() has seen to that: the search cannot run past the end. */
 static void order_inputs(struct exchange *x)
 {
     if (x->signature->dynamic)
@@ -248,6 +250,8 @@ uint64_t exchange_body_cost(const struct exchange *x, const void *p, size_t n)
     return json_doc_cost(p, binary ? (size_t)x->json_length : n);
 }
 
+/* An operation either needs the model (it has `finish`, and tensors to check), or is answered from
+ * what the server knows. */
 enum exchange_step exchange_body(struct exchange *x, const void *p, size_t n)
 {
     const struct operation *op = operation_of(x);
