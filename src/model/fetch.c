@@ -106,6 +106,8 @@ static int fetch_in_the_way(const char *dir, struct err *err)
     return -EEXIST;
 }
 
+/* A directory beside the destination, named after its writer, and one rename: who is killed leaves
+ * nothing that looks like a model. */
 int fetch_model(const struct models *r, const struct manifest *m, struct fs *to, const char *dir,
                 struct progress *progress, struct err *err)
 {
