@@ -105,7 +105,10 @@ static int manifest_by_path(const void *a, const void *b)
     return strcmp(((const struct manifest_file *)a)->path, ((const struct manifest_file *)b)->path);
 }
 
-/* In the order of the tree a file and what would be inside of it are neighbours. */
+/* In the order of the tree a file and what would be inside of it are neighbours.
+ *
+ * A manifest is anybody's text, and readers make files of it: a path that is a file and a directory
+ * at once would make one writer overwrite or follow what another has made. */
 static const char *manifest_check_names(struct manifest *m)
 {
     const char *why = NULL;

@@ -197,6 +197,8 @@ int signature_check(const struct signature *s, const struct tensors *inputs, str
     return 0;
 }
 
+/* Widening is exact: each float is a double. The other way round would lose digits without a word,
+ * and is not done. */
 static int tensor_widen(struct tensor *t, struct err *err)
 {
     const float *from = (const float *)(const void *)t->data; /* aligned, as tensor.h says */

@@ -121,6 +121,8 @@ static int handler_signature(void *model, struct signature *ret, struct err *err
 
 /* ---- a model ---- */
 
+/* The pool waits until all workers have loaded the model. LOAD_MS is the bound for one of them, and
+ * --load-timeout the server's own: whichever is shorter counts. */
 static int handler_load(void *library, const struct backend_load *o, void **ret, struct err *err)
 {
     AUTO_FREE struct handler_model *m = calloc(1, sizeof(*m));

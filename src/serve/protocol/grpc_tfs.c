@@ -107,6 +107,8 @@ static int read_shape(const char *name, const Tfs__TensorShape *s, int64_t *dims
     return 0;
 }
 
+/* TensorProto: tensor_content has all values as bytes, in this machine's order, and wins over the
+ * typed field. For texts only the typed field (string_val) is read. */
 static int read_tensor(struct exchange *x, const char *name, Tfs__Tensor *m, struct err *err)
 {
     enum tensor_type type = tensor_type_of_tf_number(m->dtype);
