@@ -167,7 +167,12 @@ int tensor_alloc(struct tensor *t, void **ret, struct err *err)
     return 0;
 }
 
-/* Are these exactly the elements of a tensor of BYTES? */
+/* Are these exactly the elements of a tensor of BYTES?
+ *
+ *     05 00 00 00 'h' 'e' 'l' 'l' 'o'   00 00 00 00   02 00 00 00 'h' 'i'
+ *     └ length ─┘                       └ empty ──┘
+ *
+ * Checked once, where bytes come in: whoever walks over them later need not look at `bad`. */
 static bool are_elements(const uint8_t *p, size_t n, size_t count)
 {
     struct view v = view_of(p, n);
@@ -223,6 +228,8 @@ int tensor_borrow(struct tensor *t, const void *p, size_t n, struct err *err)
     return 0;
 }
 
+/* tensor_borrow() sets an owner only where it has copied what was not aligned: then the bytes that
+ * were handed over are of no use any more, as they are when it refuses them. */
 int tensor_own(struct tensor *t, const void *p, size_t n, void *owner, void (*release)(void *),
                struct err *err)
 {
@@ -253,7 +260,10 @@ void tensor_done(struct tensor *t)
     *t = (struct tensor){ 0 };
 }
 
-/* Elements of BYTES have lengths of their own, so that the rows before have to be walked. */
+/* Elements of BYTES have lengths of their own, so that the rows before have to be walked.
+ *
+ * This is how a batch is cut into answers again: each gets its rows without a copy. `ret` has no
+ * owner, and must not outlive `t`. */
 int tensor_rows(const struct tensor *t, int64_t first, int64_t n, struct tensor *ret)
 {
     struct view v = view_of(t->data, t->size);
