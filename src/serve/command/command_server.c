@@ -205,8 +205,8 @@ static void choose_id(struct command_server *s, const char *asked, char out[ID_M
                        (unsigned long long)++s->requests);
 }
 
-/* The key is asked for last of all choices, as it counts for every path, also for health and
- * metrics. The id goes into the answer before anything is done, so that refusals have one as well.
+/* The key counts whatever was chosen, but for the few paths that server_key.c leaves open. The id
+ * goes into the answer before anything is done, so that refusals have one as well.
  */
 static int on_request(void *user, struct http_call *c, struct err *err)
 {

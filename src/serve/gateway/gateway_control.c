@@ -62,6 +62,8 @@ static int control_add(struct gateway *g, const json_t *v, json_t **ret, struct 
     return r < 0 ? r : json_make(ret, err, "{s:b}", "ok", 1);
 }
 
+/* Who sets a share by hand after the canary was taken back begins its rollout anew; 0 leaves it
+ * there. HAProxy is told at once, without a reload. */
 static int control_share(struct gateway *g, size_t at, unsigned percent, struct err *err)
 {
     struct gateway_model *m = &g->spec->models[at];
@@ -239,6 +241,12 @@ static int control_lines(struct gateway *g, struct sock *s, struct buf *b)
     return r;
 }
 
+/*     ► {"do":"canary","model":"resnet","percent":10}\n
+ *     ◄ {"ok":true}\n
+ *     ◄ {"ok":false,"error":"there is no model 'resnet'","hint":""}\n
+ *
+ * One command after the other on a connection; commands of several connections run beside each
+ * other, and those that change the spec wait for the gateway's lock. */
 static void control_serve(void *user, struct visitor *visitor, struct sock *sock)
 {
     struct gateway *g = user;

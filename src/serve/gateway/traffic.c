@@ -214,6 +214,8 @@ void traffic_add(struct traffic *t, const char *backend, const char *server,
     sum_add(&s->all, sum);
 }
 
+/* A second sum beside the windows, from a moment on: what a canary has answered since it got its
+ * share, and the other version meanwhile. */
 void traffic_mark(struct traffic *t, const char *backend, int64_t now)
 {
     size_t at;
