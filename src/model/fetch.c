@@ -207,6 +207,8 @@ static int fetch_check_strays(const struct models *r, const struct manifest *m,
     return x;
 }
 
+/* What is wrong with one file is noted, and the next one is read; only what would fail for all of
+ * them (memory, a signal, a cluster that is away) ends it. */
 int fetch_verify(const struct models *r, const struct manifest *m, struct progress *progress,
                  struct fetch_problems *ret, struct err *err)
 {

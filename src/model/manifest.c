@@ -211,6 +211,9 @@ static int manifest_hash(const void *p, size_t n, char ret[SHA256_TEXT], struct 
     return r == 0 ? sha256_end(sha, ret, err) : r;
 }
 
+/* A manifest is believed in this order: it is JSON, of a kind that we read, its members and paths
+ * are valid, and its tree_sha256 is that of the files it lists. Its own SHA-256 is then the name of
+ * the version in the caches of nodes (node_cache.h). */
 int manifest_parse(const char *what, const void *p, size_t n, struct manifest *ret, struct err *err)
 {
     AUTO_MANIFEST m = { 0 };
