@@ -381,8 +381,8 @@ static int write_tokens(struct session *session, const struct spec *s, const str
 
 /* What the job's own processes need to reach HDFS after this command has gone:
  *
- *     RUN/cluster.json    {"conf": the cluster's configuration, "user": who we are there}
- *     RUN/tokens           tokens of all places that it names, where the cluster asks for them
+ *     RUN/cluster.json   {"conf": the cluster's configuration, "user": who we are there}
+ *     RUN/tokens         tokens of all places that it names, where the cluster asks for them
  *
  * Both can be read by us alone. */
 int fetch_access(struct session *session, const struct spec *s, const struct job_dir *d,

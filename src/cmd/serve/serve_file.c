@@ -205,9 +205,7 @@ static int read_root(struct spec_reader *r, const struct spec_node *root, struct
 
 /* ---- checking ---- */
 
-/* A number with at most two digits behind its point, in hundredths.
- *
- * In hundredths, as the gateway counts shares. */
+/* A number with at most two digits behind its point, in hundredths. */
 static int to_hundredths(const char *text, size_t n, unsigned most, unsigned *ret)
 {
     AUTO_FREE char *whole = strndup(text, n);
