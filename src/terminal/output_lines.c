@@ -248,9 +248,9 @@ static int show_note_file(struct source *f, const struct piece *p)
 
 /* How many bytes of a piece were shown before; all of them perhaps.
  *
- * `skip` is where this stream was when the last master went. It is used once: what a master sends
- * is in order, so that behind it all is new, also bytes that a task writes again from the
- * beginning. */
+ * `skip` is where this stream was when the last master went, or how far an agent sends again what
+ * the one before it had saved. It is used once: what a master sends is in order, so that behind it
+ * all is new, also bytes that a task writes again from the beginning. */
 static size_t known_part(struct source *f, const struct piece *p)
 {
     uint64_t known = f->skip > p->offset ? f->skip - p->offset : 0;
