@@ -332,6 +332,8 @@ static int one(struct parser *s, char *arg)
     return arg[1] == '-' ? long_option(s, arg) : letters(s, arg);
 }
 
+/* Operands are counted after the last word, as options of the verb may stand behind them; with
+ * --help they need not be there. */
 int cli_parse(const struct cli_program *p, int argc, char **argv, struct cli *ret, struct err *err)
 {
     struct parser s = { .c = ret, .argv = argv, .argc = argc, .at = 1, .err = err };

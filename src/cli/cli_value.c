@@ -84,6 +84,8 @@ void cli_names_at(const struct cli_verb *v, const struct cli_opt *o, struct cli_
             cli_value_spell(ret, "", all.v[i]);
 }
 
+/* A letter alone does not count: -n may be another option for a verb while the long form still
+ * reaches the global one. */
 bool cli_shadowed(const struct cli_verb *v, const struct cli_opt *g)
 {
     struct cli_names names;
@@ -150,6 +152,7 @@ static int set_choice(const struct cli_opt *o, int *at, const char *s, struct er
                    near ? near : "", near ? "'?" : "");
 }
 
+/* A text is borrowed from argv, or from a preset; only lists own theirs. */
 int cli_set(const struct cli_opt *o, void *base, const char *s, struct err *err)
 {
     void *at = (char *)base + o->offset;
@@ -185,6 +188,8 @@ int cli_set(const struct cli_opt *o, void *base, const char *s, struct err *err)
     return r == 0 ? 0 : bad_value(o, s, r, err);
 }
 
+/* Presets go the same way as what is typed, so that help, defaults and values are one text. A
+ * choice without one is -1: nothing was said. */
 int cli_presets(const struct cli_opt *opts, void *base, struct err *err)
 {
     int r;

@@ -122,6 +122,8 @@ int client_alive(struct client *c, struct err *err)
     return c->ops->alive(c, err);
 }
 
+/* 0 is an end where more was to come: a stream that stopped. None of these says whether the request
+ * was carried out. */
 bool client_broken(int r)
 {
     static const int broken[] = { 0,          -ENOTCONN,     -ECONNRESET,   -EPIPE,
@@ -160,7 +162,10 @@ void client_settle(struct client *c)
 
 enum ask { ASK_NOW, ASK_PATIENTLY };
 
-/* A connection; with patience for a master that is being replaced. */
+/* A connection; with patience for a master that is being replaced.
+ *
+ * For a job on this machine connecting itself waits for as long as its master lives
+ * (client_local.c). */
 static int connect_master(struct client *c, enum ask how, struct http_client **ret, struct err *err)
 {
     struct stream *stream = NULL;
@@ -293,7 +298,13 @@ static bool is_deaf(int r)
 }
 
 /* A job whose master has not started yet, or with `force` one that does not answer or understand,
- * is ended through YARN, which needs no master. */
+ * is ended through YARN, which needs no master.
+ *
+ *     r of the request       what it does
+ *     0                      nothing: the master ends the job
+ *     refused                that is the answer
+ *     cannot be reached      kills it through YARN when there was no master yet, or with `force`
+ *     too old or too new     the same, with `force` only */
 int client_end(struct client *c, const char *target, bool force, struct err *err)
 {
     struct err why = ERR_INIT;

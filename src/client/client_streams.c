@@ -67,7 +67,10 @@ static int keep_first(void *arg, const char *line, size_t n)
 }
 
 /* A master may begin the log anew, which has fewer records then than were seen here: what it begins
- * with tells. */
+ * with tells.
+ *
+ * Only from a thousand records on: as long as a reader asks from 0, it sees the first one
+ * anyway. */
 static int look_at_first(struct client *c, struct events *e, struct err *err)
 {
     AUTO_CLIENT_STREAM *s = NULL;

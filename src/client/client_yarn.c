@@ -65,9 +65,15 @@ static int read_not_submitted(struct yarn *y, bool killed)
     return exit_code(r);
 }
 
-/* The end as YARN reports it, for a log without one.
- * YARN knows less than the log, so whatever its diagnostics say in
- * our own words (yarn_diagnostics.c) is taken first. */
+/* The end as YARN reports it, for a log without one. YARN knows less than the log, so whatever its
+ * diagnostics say in our own words (yarn_diagnostics.c) is taken first.
+ *
+ *     killed, before it was submitted whole    FAILED, with the exit code of the command that
+ *                                              withdrew it
+ *     killed                                   KILLED
+ *     final status SUCCEEDED                   SUCCEEDED; with its own exit code where results
+ *                                              could not be saved
+ *     anything else                            FAILED */
 static int set_end(struct yarn *y)
 {
     const Yarn__ApplicationReport *a = report_of(y);

@@ -171,6 +171,9 @@ static int yarn_dial(struct yarn *y, const char *host, int port, struct stream *
     return yarn_no_master(y, err);
 }
 
+/* First where the last report said, without asking the ResourceManager: most commands make one or
+ * two requests, and it is asked by everybody. Only when nobody answers there it is asked again;
+ * `ready` is a connection that yarn_again() has made already. */
 int yarn_connect(struct client *c, struct stream **ret, struct err *err)
 {
     struct yarn *y = yarn_of(c);
@@ -250,6 +253,11 @@ static int calm_down(struct yarn *y)
     return y->rest > 0 ? fiber_sleep(l, y->rest) : 0;
 }
 
+/* Tries until a master answers, the application has ended, or patience is over. Patience counts
+ * from when there was a master: before the first one, a full queue may take days.
+ *
+ * Each try asks for a new report when nobody answers, so that the end of the application is seen
+ * here too. `calm_down` counts connections that were made and lost again at once. */
 int yarn_again(struct client *c, int r, struct err *err)
 {
     struct yarn *y = yarn_of(c);

@@ -3,6 +3,15 @@
 #include "base/str.h"
 #include "job/event.h"
 
+/*     number 0 with another text       a log that began anew: nothing seen so far counts
+ *     far below `next`                 seen: what is so old was stored
+ *     below `next`, the same text      seen
+ *     below `next`, another text       the number of a record that was lost with its master, given
+ *                                      to another one
+ *     `next` or above                  new
+ *
+ * `hash` is a ring over the last EVENT_DEDUP_BACK numbers, so that memory does not grow with the
+ * log. */
 bool event_dedup_seen(struct event_dedup *s, const char *line, size_t n)
 {
     uint64_t number, hash;

@@ -115,6 +115,14 @@ static int64_t created_here(const struct search *s)
                                                                : 0;
 }
 
+/*     here    on YARN    "last"            a name
+ *     -       -          there is none     there is none
+ *     one     -          that one          that one
+ *     -       one        that one          that one
+ *     one     one        the newer one     several: say an id
+ *     any     several    (at most one)     several: say an id
+ *
+ * A name that several jobs on this machine have jobs_find() has refused. */
 static int choose_job(struct search *s, struct client **ret, struct err *err)
 {
     bool here = s->dir.id != NULL, yarn = s->apps.n > 0;

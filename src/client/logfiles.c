@@ -50,6 +50,10 @@ static bool parse_part(const char *text, uint32_t *ret)
     return true;
 }
 
+/*     worker-0.out                 what the task's last agent saved
+ *     worker-0.2.out               what its second agent saved
+ *     worker-0.stdout              as it is in the logs of a container
+ *     └─ role may have dashes: the last one counts */
 bool logfiles_parse(const char *name, struct logfile *ret)
 {
     const char *dash = strrchr(name, '-'), *dot = strrchr(name, '.');
@@ -313,6 +317,8 @@ static ssize_t logfiles_read_block(struct logreader *r, uint64_t offset, char *p
     return got < 0 ? got : (ssize_t)have;
 }
 
+/* Backwards block by block, counting newlines; what is at most read is what is shown and one block
+ * more. */
 int logreader_tail(struct logreader *r, uint64_t *lines, uint64_t *ret, struct err *err)
 {
     AUTO_FREE char *p = malloc(BLOCK);

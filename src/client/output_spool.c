@@ -178,6 +178,8 @@ uint64_t spool_saved(const struct spool *s, size_t i)
     return s->lanes[i].saved;
 }
 
+/* *offset may lie in a gap, which an agent that was killed has left: it moves to the next byte that
+ * there is, and the caller sees by it that something is missing. */
 ssize_t spool_read(const struct spool *s, size_t i, uint64_t *offset, void *p, size_t n)
 {
     const struct lane *l = &s->lanes[i];

@@ -63,6 +63,14 @@ static const char *tail_key_of(const char *task, enum piece_stream stream, bool 
     return key;
 }
 
+/* A stream is several files, one after the other, and is followed in two pieces: what earlier
+ * agents wrote, and what the present one does. Each has its own place to begin:
+ *
+ *     earlier                                  present
+ *     [ worker-0.1.out ][ worker-0.2.out ]     [ worker-0.out …
+ *     all is skipped    from its middle on     from the first byte on
+ *
+ * Files that cannot be read are shown whole: only memory and signals end this. */
 int tail_skips(const struct logfiles *files, const bool streams[2], int64_t lines, json_t *ret,
                struct err *err)
 {

@@ -74,6 +74,14 @@ static int hand_on_once(void *arg, const char *line, size_t n)
     return segment_seen_before(&h->seen, line, n) ? 0 : h->fn(h->arg, line, n);
 }
 
+/* A log of three masters; the second one was replaced while it could still write:
+ *
+ *     events-1.jsonl    0 … 90
+ *     events-2.jsonl    summary of 0 … 90,  91 … 140,  141 … 144     ← `end` of this part is 141
+ *     events-3.jsonl    summary of 0 … 140, 141 … 200
+ *
+ * What the second wrote after its successor had read its part did not happen: the records from
+ * `end` on, and a summary that stands for any of them (`stale`). */
 static int hand_on_lines(const struct past *p, struct handing *h, struct err *err)
 {
     AUTO_LOG_FILES parts = { 0 };
@@ -196,7 +204,9 @@ static int past_read_facts(const struct past *p, json_t **ret)
                : json_parse("job.json", text.data ? text.data : (uint8_t *)"", text.len, ret, NULL);
 }
 
-/* Facts that are not in the log come from job.json. */
+/* Facts that are not in the log come from job.json.
+ *
+ * The file may be missing: then the log is all there is, and that is no failure. */
 static int add_facts(const struct past *p, json_t *v)
 {
     static const char *const keys[] = { "name", "user", "created", "framework" };
@@ -239,7 +249,10 @@ int past_status(const struct past *p, bool tasks, json_t **ret, struct err *err)
 /* ---- the summary ---- */
 
 /* The record of the end, or else the last whole line as a record; NULL when there is none that can
- * be read. Earlier builds wrote a few more behind the end. */
+ * be read. Earlier builds wrote a few more behind the end.
+ *
+ * Only the last block of the file is read: a list of many jobs wants one line of each. Lines are
+ * parsed only if they can be the end, but for the very last one. */
 static json_t *last_record(struct fs_reader *f)
 {
     static const char mark[] = "\"event\":\"end\"";

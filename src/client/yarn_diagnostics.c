@@ -143,7 +143,12 @@ static void cut_preamble(struct line *l)
     }
 }
 
-/* The next line of use at *text, which moves on behind it; false: there is none. */
+/* The next line of use at *text, which moves on behind it; false: there is none.
+ *
+ * Of a line like this one only the last words are left; "at org.apache…" and its like are noise:
+ *
+ *     Application a_1 failed 2 times … Diagnostics: [2026-11-16 11:27:48]java.io.IOException: No …
+ *     └───────────── cut_preamble() ──────────────┘└─────── diagnostics_cut_ornament() ───┘ */
 static bool next_line(const char **text, struct line *ret)
 {
     while (**text) {
@@ -166,6 +171,8 @@ struct choice {
     int rank;
 };
 
+/* Of several causes the last is the innermost, so that rank 2 is replaced by later ones; of known
+ * lines and of others the first one counts. */
 static void consider(struct choice *c, const struct line *l, const struct cause **ret)
 {
     const struct cause *known = cause_of(l);

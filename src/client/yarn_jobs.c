@@ -232,6 +232,7 @@ bool yarn_app_ended(const Yarn__ApplicationReport *a)
     return yarn_app_state_final(a->state) || a->final_status != YARN__FINAL_STATUS__FINAL_UNDEFINED;
 }
 
+/* `v` points into the answer, which the caller keeps until yarn_apps_done(). */
 int yarn_jobs_list(struct yarn_jobs *y, const char *name, bool running, struct yarn_apps *ret,
                    struct err *err)
 {

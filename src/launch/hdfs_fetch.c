@@ -125,6 +125,8 @@ static int look_at_file(struct looking *l, const char *from, bool archive, struc
     return r;
 }
 
+/* What is wrong with a file becomes a fault of the job file, at its line; that a cluster is away is
+ * an error of its own (options_blame). */
 static int look_at_list(void *arg, const char *key, struct spec_files *files, bool archives,
                         struct err *err)
 {
@@ -377,6 +379,12 @@ static int write_tokens(struct session *session, const struct spec *s, const str
     return r < 0 || credentials_count(tokens) == 0 ? r : credentials_save(tokens, path, err);
 }
 
+/* What the job's own processes need to reach HDFS after this command has gone:
+ *
+ *     RUN/cluster.json   {"conf": the cluster's configuration, "user": who we are there}
+ *     RUN/tokens         tokens of all places that it names, where the cluster asks for them
+ *
+ * Both can be read by us alone. */
 int fetch_access(struct session *session, const struct spec *s, const struct job_dir *d,
                  struct err *err)
 {

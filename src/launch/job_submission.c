@@ -173,6 +173,8 @@ static int submit_make_key(struct submission *x, struct err *err)
     return 0;
 }
 
+/* The key that proves to the master whom it talks to: commands of other machines read it from here.
+ * It is wiped from our memory at once. */
 static int write_key(struct submission *x, struct err *err)
 {
     const struct stream_key *k = &x->ret->key;
@@ -195,6 +197,8 @@ static int submit_write_spec(struct submission *x, struct err *err)
     return r < 0 ? r : write_whole(x, "spec.json", text.data, text.len, err);
 }
 
+/* job.json is what commands know of a job whose log has nothing yet, or is gone: client/past_job.c.
+ */
 static int submit_write_job(struct submission *x, struct err *err)
 {
     const struct submit_options *o = x->o;
@@ -380,7 +384,10 @@ static int ask_whether_refused(const struct submission *x, int r, struct err *er
     return refused.code;
 }
 
-/* Removes what was made for a job that is not to be; returns why, perhaps better than `r`. */
+/* Removes what was made for a job that is not to be; returns why, perhaps better than `r`.
+ *
+ * First the application, then its directories: a master that has started meanwhile would write into
+ * them again. */
 static int undo(struct submission *x, int r, struct err *err)
 {
     struct loop *l = session_loop(x->o->session);

@@ -1,8 +1,8 @@
 /* job_submission.h - hands a job to YARN: directories and files in HDFS, tokens, the application
  * itself.
  *
- *     facts ─► checks (capacity.h) ─► upload (cache.h) ─► tokens ─► job.json, spec.json, key ─►
- * submit
+ *     facts ─► checks (capacity.h) ─► upload (cache.h) ─► tokens
+ *           ─► job.json, spec.json, key ─► submit
  *
  * Every error that can be found early is reported before anything is written; what was written is
  * removed when a later step fails. Fibers only. */

@@ -396,6 +396,8 @@ static int check_show(const struct options *o, const struct spec *s, struct err 
     return task_filter_check(&o->show, &roles, "option '--show': the job", err);
 }
 
+/* A function that returns less than 0 here has had no memory: faults of the job are in `f` and end
+ * nothing, until all of them are told. */
 int options_spec(const struct cli *c, struct spec *ret, const struct framework **ret_framework,
                  struct err *err)
 {

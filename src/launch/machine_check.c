@@ -105,6 +105,9 @@ static bool brought_along(const struct checking *c, const char *name)
     return false;
 }
 
+/* A path counts from the working directory, unless the file is brought along. A plain name is
+ * looked for in the environment of --venv, which is first in the task's PATH, and then in the PATH
+ * of the role, of the job, or ours. */
 static enum found find_program(const struct checking *c, const char *name)
 {
     const char *path = check_value_of(&c->role->env, "PATH");
@@ -396,6 +399,8 @@ static bool command_seen_before(const struct spec *s, size_t at)
     return false;
 }
 
+/* The sum is looked at only where no task is too large by itself: it would be too large for that
+ * reason, and say so twice. */
 int check_local(const struct spec *s, const struct check_machine *m, struct spec_faults *f)
 {
     struct checking c = { .spec = s, .machine = m, .faults = f };

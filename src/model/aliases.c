@@ -141,7 +141,8 @@ static int alias_write(const struct models *r, const char *model, const struct a
 }
 
 /* Somebody may have removed the version between our look and our record: then the alias goes back
- * to where it was, and whoever removes looks at aliases after the version is hidden (remove.c). */
+ * to where it was, and whoever removes looks at aliases after the version is hidden
+ * (withdraw.c). */
 static int alias_move(const struct models *r, const char *model, struct alias *a, int64_t version,
                       struct err *err)
 {

@@ -106,6 +106,8 @@ static int fetch_in_the_way(const char *dir, struct err *err)
     return -EEXIST;
 }
 
+/* A directory beside the destination, named after its writer, and one rename: who is killed leaves
+ * nothing that looks like a model. */
 int fetch_model(const struct models *r, const struct manifest *m, struct fs *to, const char *dir,
                 struct progress *progress, struct err *err)
 {
@@ -205,6 +207,8 @@ static int fetch_check_strays(const struct models *r, const struct manifest *m,
     return x;
 }
 
+/* What is wrong with one file is noted, and the next one is read; only what would fail for all of
+ * them (memory, a signal, a cluster that is away) ends it. */
 int fetch_verify(const struct models *r, const struct manifest *m, struct progress *progress,
                  struct fetch_problems *ret, struct err *err)
 {

@@ -83,6 +83,9 @@ static int files_add_plain(struct model_files *m, const char *path, const char *
     return files_add(m, &f, path, from, err);
 }
 
+/* Of links only those to files within the model are followed, and what they point to is stored as a
+ * file: a registry has no links. What realpath() returned is opened later without following
+ * anything (files_read.c), so that a link that is changed in between leads nowhere else. */
 static int files_add_link(struct files_walk *w, const char *path, const char *full, struct err *err)
 {
     char real[PATH_MAX];
@@ -185,6 +188,8 @@ static size_t files_depth(const char *path)
     return n;
 }
 
+/* Both limits end a tree that never ends: one that grows while it is read, or that a mount has led
+ * into itself. */
 static int files_walk_all(struct files_walk *w, struct err *err)
 {
     bool local = fs_is_local(w->to->fs);

@@ -95,6 +95,9 @@ static int files_check_end(const struct model_reader *r, struct err *err)
     return x;
 }
 
+/* A file that somebody writes to while it is published must not become a version: more or fewer
+ * bytes than when it was looked at, or another time of change at the end, are an error
+ * (pack_stamp_changed). */
 ssize_t model_reader_next(struct model_reader *r, const void **ret, struct err *err)
 {
     ssize_t n;
@@ -111,6 +114,8 @@ ssize_t model_reader_next(struct model_reader *r, const void **ret, struct err *
 
 /* ---- here and there ---- */
 
+/* Opened for each piece: a format reads a handful of them, and a tree may have more files than we
+ * may have open. */
 static int files_pread_local(const struct model_file *f, uint64_t at, uint8_t *p, size_t n,
                              struct err *err)
 {

@@ -34,6 +34,8 @@ int generations_read(const struct models *r, const char *path, json_t **ret, str
     return x == -EINVAL ? err_set(err, -EBADMSG, "'%s' is damaged", path) : x;
 }
 
+/* A record that somebody adds between the list and the read is seen next time: who writes the one
+ * after the generation that was read here is told then. */
 int generations_newest(const struct models *r, const char *dir, int64_t *ret_generation,
                        json_t **ret, struct err *err)
 {
@@ -89,7 +91,10 @@ static int generations_sign(const struct models *r, const char *tmp, int64_t g, 
     return 0;
 }
 
-/* In a directory of its own below .staging, which also says who we are there. */
+/* In a directory of its own below .staging, which also says who we are there.
+ *
+ * The owner of that directory is who we are to the file system, which is what `by` is to say: a
+ * name that a client gives itself could be anybody's. */
 static int generations_write(const struct models *r, const char *tmp, const char *path, int64_t g,
                              json_t *doc, struct err *err)
 {

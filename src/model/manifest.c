@@ -105,7 +105,10 @@ static int manifest_by_path(const void *a, const void *b)
     return strcmp(((const struct manifest_file *)a)->path, ((const struct manifest_file *)b)->path);
 }
 
-/* In the order of the tree a file and what would be inside of it are neighbours. */
+/* In the order of the tree a file and what would be inside of it are neighbours.
+ *
+ * A manifest is anybody's text, and readers make files of it: a path that is a file and a directory
+ * at once would make one writer overwrite or follow what another has made. */
 static const char *manifest_check_names(struct manifest *m)
 {
     const char *why = NULL;
@@ -208,6 +211,9 @@ static int manifest_hash(const void *p, size_t n, char ret[SHA256_TEXT], struct 
     return r == 0 ? sha256_end(sha, ret, err) : r;
 }
 
+/* A manifest is believed in this order: it is JSON, of a kind that we read, its members and paths
+ * are valid, and its tree_sha256 is that of the files it lists. Its own SHA-256 is then the name of
+ * the version in the caches of nodes (node_cache.h). */
 int manifest_parse(const char *what, const void *p, size_t n, struct manifest *ret, struct err *err)
 {
     AUTO_MANIFEST m = { 0 };

@@ -169,6 +169,11 @@ static int models_read_manifest(const struct models *r, const char *path, struct
     return x < 0 ? x : manifest_parse(path, text.data, text.len, ret, err);
 }
 
+/*     1            published; *ret is its manifest
+ *     0            a number without a manifest: taken by somebody who is still pushing, or removed
+ *     -EBADMSG     damaged, or the manifest of another version: somebody copied directories
+ *
+ * -ENOTDIR comes from a version whose directory is something else. */
 int models_manifest(const struct models *r, const char *name, int64_t version, struct manifest *ret,
                     struct err *err)
 {
@@ -200,6 +205,8 @@ int models_removed(const struct models *r, const char *name, int64_t version, st
     return x < 0 ? x : fs_exists(r->fs, path, &e, err);
 }
 
+/* The highest number that is published: those above it may be numbers of pushes that are under way,
+ * or were removed. */
 static int models_newest(const struct models *r, const char *name, struct manifest *ret,
                          struct err *err)
 {
@@ -213,6 +220,8 @@ static int models_newest(const struct models *r, const char *name, struct manife
     return x;
 }
 
+/* The list of versions is read only to tell a model that is not there from a version that is not.
+ */
 int models_find(const struct models *r, const struct model_ref *ref, struct manifest *ret,
                 struct err *err)
 {

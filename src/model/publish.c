@@ -122,7 +122,10 @@ static int publish_manifest(struct publishing *p, struct err *err)
 
 /* ---- becoming visible ---- */
 
-/* After a lost answer the rename may have been ours all the same. */
+/* After a lost answer the rename may have been ours all the same.
+ *
+ * A NameNode that carried the rename out and could not say so gets it a second time, and finds the
+ * destination there: only the id in the manifest tells our own version from somebody else's. */
 static bool publish_is_ours(const struct publishing *p)
 {
     AUTO_MANIFEST m = { 0 };
@@ -184,6 +187,8 @@ static int publish_next(struct publishing *p, struct err *err)
     return 0;
 }
 
+/* The number stands in the manifest: for another one that is written anew, and the files stay as
+ * they are. Somebody who is always faster is given up on after TRIES. */
 static int publish_appear(struct publishing *p, struct err *err)
 {
     AUTO_FREE char *manifest = path_join(p->dir, LAYOUT_MANIFEST);
@@ -279,6 +284,13 @@ static int publish_prepare(struct publishing *p, struct err *err)
     return r;
 }
 
+/*     .staging/WRITER        mode 0700, named after us: prune knows who to ask whether we live
+ *     .staging/WRITER/version/model/…    copied and hashed, then read-only and flushed
+ *     .staging/WRITER/version/MANIFEST.json    last, with the number that is free now
+ *     NAME/versions/N        by one rename: from here on it is published
+ *
+ * Who is killed before the rename leaves a directory below .staging and nothing else; after it
+ * there is nothing left to do but to take the right to write away. */
 static int publish_work(struct publishing *p, struct err *err)
 {
     int r = publish_stage(p, err);

@@ -171,7 +171,11 @@ static int retention_changed(const struct models *r, const struct fs_entry *top,
     return x < 0 ? x : changed;
 }
 
-/* *ret stays NULL when it stays. */
+/* *ret stays NULL when it stays.
+ *
+ * The name says who made it (cache_name.h). A process of this machine can be asked; of another
+ * machine only time tells, and a copy of gigabytes may change nothing at the top for hours: so all
+ * of the tree is looked at before it is called abandoned. */
 static int retention_why(const struct models *r, const struct fs_entry *e, const char **ret,
                          struct err *err)
 {

@@ -109,7 +109,10 @@ bool model_store_is_link(struct fs *fs, const char *path)
     return fs_is_local(fs) && lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
-/* All directories below `dir`, it first, each before those in it. */
+/* All directories below `dir`, it first, each before those in it.
+ *
+ * `open_mode`: what was sealed is made writable again on the way, as an entry can be removed only
+ * from a directory that may be written to. Links are no directories here, and lead nowhere. */
 static int model_store_dirs(struct fs *fs, const char *dir, uint32_t open_mode, struct strs *ret,
                             struct err *err)
 {

@@ -136,6 +136,8 @@ static int uses_path(const struct models *r, const char *model, const char *id, 
     return x < 0 ? x : models_path(r, model, ret, err, LAYOUT_DEPLOYMENTS "/%s.json", id);
 }
 
+/* Unlike generations this replaces what is there: only one deployment has this id, and its past is
+ * of no use to anybody. */
 static int uses_write(const struct models *r, const char *tmp, const char *path, const char *text,
                       struct err *err)
 {

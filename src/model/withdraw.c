@@ -51,7 +51,11 @@ static int withdraw_dir(const struct models *r, const char *model, int64_t versi
     return models_path(r, model, ret, err, LAYOUT_VERSIONS "/%lld", (long long)version);
 }
 
-/* Hides it; `back`: takes that back. */
+/* Hides it; `back`: takes that back.
+ *
+ * One rename within the version's directory: a version without MANIFEST.json is not published, and
+ * what it was can still be read in REMOVED.json. The directory stays for ever, so that its number
+ * is not used again. */
 static int withdraw_hide(const struct models *r, const char *dir, bool back, struct err *err)
 {
     AUTO_FREE char *manifest = path_join(dir, LAYOUT_MANIFEST);
@@ -78,6 +82,13 @@ static int withdraw_files(const struct models *r, const char *model, int64_t ver
     return x < 0 ? x : model_store_remove(r, tags, err);
 }
 
+/* The order of the three steps is what keeps a version in use from losing its files:
+ *
+ *     hide          whoever begins to use it from here on does not find it
+ *     look again    whoever began before has said so by now: then the version comes back
+ *     remove        files go only behind the second look
+ *
+ * One that is killed between the steps leaves REMOVED.json and files: model_withdraw_rest(). */
 static int withdraw_all(const struct models *r, const char *model, int64_t version, const char *dir,
                         struct err *err)
 {

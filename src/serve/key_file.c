@@ -100,6 +100,8 @@ int key_set_read(const char *path, struct key_set *ret, struct err *err)
     return r;
 }
 
+/* All sums are compared, whole and in constant time: how long an answer takes must not tell how
+ * near a guess was, nor which of the keys it was. */
 bool key_set_shown(const struct key_set *s, const char *authorization)
 {
     const char *key = authorization;

@@ -20,6 +20,10 @@ static bool can_open_again(int fd)
     return fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
 }
 
+/* O_NONBLOCK belongs to what was opened, not to the descriptor: set on a standard error that was
+ * inherited, it would make the shell and every other process on that terminal fail with EAGAIN.
+ * Opened once more by its link in /proc it is ours alone. For a socket, which cannot be opened so,
+ * each send says MSG_DONTWAIT. */
 static int open_again(int fd)
 {
     char path[32];
@@ -71,7 +75,10 @@ static void give_up(struct line_out *o)
     buf_done(&o->waiting);
 }
 
-/* Bytes that went; 0: there is no room now, or never will be. */
+/* Bytes that went; 0: there is no room now, or never will be.
+ *
+ * Up to PIPE_BUF a write to a pipe is done whole or not at all, so that lines of several processes
+ * do not mix; and poll(2) says that a pipe is writable when it has room for as much. */
 static size_t write_some(struct line_out *o, const void *p, size_t n)
 {
     struct pollfd f = { .fd = o->fd, .events = POLLOUT };

@@ -137,6 +137,7 @@ static int no_such_slot(const struct signature_slots *l, const char *kind, const
                    l->n > n ? ", …" : "");
 }
 
+/* -1 in the slot fits any size, also 0. */
 int signature_check_slot(const struct signature_slot *slot, const struct tensor *t, struct err *err)
 {
     char have[TENSOR_SHAPE_TEXT], want[TENSOR_SHAPE_TEXT];
@@ -171,6 +172,8 @@ static int check_any(const struct tensors *inputs, struct err *err)
     return 0;
 }
 
+/* Three looks: each tensor has a slot and fits it, none is there twice, and no slot is without one.
+ * Then there are as many as slots, which order_inputs() (protocol/exchange.c) counts on. */
 int signature_check(const struct signature *s, const struct tensors *inputs, struct err *err)
 {
     const struct signature_slot *slot;
@@ -197,6 +200,8 @@ int signature_check(const struct signature *s, const struct tensors *inputs, str
     return 0;
 }
 
+/* Widening is exact: each float is a double. The other way round would lose digits without a word,
+ * and is not done. */
 static int tensor_widen(struct tensor *t, struct err *err)
 {
     const float *from = (const float *)(const void *)t->data; /* aligned, as tensor.h says */

@@ -90,6 +90,9 @@ enum tensor_type tensor_type_of_tf_number(int64_t number)
     return TENSOR_NONE;
 }
 
+/* A dimension of 0 counts before the others are multiplied: such a tensor has no elements, however
+ * large its other dimensions are, and is not refused for them. Sizes fit ssize_t, so that
+ * differences of places within a tensor are always numbers. */
 int tensor_measure(enum tensor_type type, const int64_t *dims, size_t rank, size_t *ret_count,
                    size_t *ret_size)
 {
@@ -164,7 +167,12 @@ int tensor_alloc(struct tensor *t, void **ret, struct err *err)
     return 0;
 }
 
-/* Are these exactly the elements of a tensor of BYTES? */
+/* Are these exactly the elements of a tensor of BYTES?
+ *
+ *     05 00 00 00 'h' 'e' 'l' 'l' 'o'   00 00 00 00   02 00 00 00 'h' 'i'
+ *     └ length ─┘                       └ empty ──┘
+ *
+ * Checked once, where bytes come in: whoever walks over them later need not look at `bad`. */
 static bool are_elements(const uint8_t *p, size_t n, size_t count)
 {
     struct view v = view_of(p, n);
@@ -199,6 +207,8 @@ static bool is_aligned(const struct tensor *t, const void *p)
     return size < 2 || (uintptr_t)p % size == 0;
 }
 
+/* Bytes in a body lie where they happened to arrive: what is not aligned for its type is copied, as
+ * libraries read it as numbers of that size. */
 int tensor_borrow(struct tensor *t, const void *p, size_t n, struct err *err)
 {
     void *copy = NULL;
@@ -218,6 +228,8 @@ int tensor_borrow(struct tensor *t, const void *p, size_t n, struct err *err)
     return 0;
 }
 
+/* tensor_borrow() sets an owner only where it has copied what was not aligned: then the bytes that
+ * were handed over are of no use any more, as they are when it refuses them. */
 int tensor_own(struct tensor *t, const void *p, size_t n, void *owner, void (*release)(void *),
                struct err *err)
 {
@@ -248,6 +260,10 @@ void tensor_done(struct tensor *t)
     *t = (struct tensor){ 0 };
 }
 
+/* Elements of BYTES have lengths of their own, so that the rows before have to be walked.
+ *
+ * This is how a batch is cut into answers again: each gets its rows without a copy. `ret` has no
+ * owner, and must not outlive `t`. */
 int tensor_rows(const struct tensor *t, int64_t first, int64_t n, struct tensor *ret)
 {
     struct view v = view_of(t->data, t->size);

@@ -65,7 +65,11 @@ static bool collapse_same(const struct held *h, const struct collapse_from *from
            strcmp(h->line.role, from->role) == 0 && memcmp(h->text, text, len) == 0;
 }
 
-/* The oldest line of that text which comes after all the rank has written. */
+/* The oldest line of that text which comes after all the rank has written.
+ *
+ * The oldest, because ranks that do the same write the same lines in the same order: the first line
+ * that fits is the one that goes with what this rank has written so far, and a text that comes
+ * again stays free for its second time. */
 static struct held *collapse_find(struct collapse *c, const struct collapse_from *from,
                                   uint64_t hash, const char *text, size_t len)
 {

@@ -19,6 +19,9 @@ struct block {
     unsigned most; /* lines */
 };
 
+/* The terminal may have been made narrower since: then it has wrapped lines that were drawn whole,
+ * and the cursor is further below than lines were drawn. Each counts by the rows that it takes at
+ * the width of now. */
 int live_wipe(struct live *l, unsigned width, struct buf *out)
 {
     unsigned up = 0;

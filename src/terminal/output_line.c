@@ -84,6 +84,8 @@ static int put_space(struct show *s, size_t text)
     return s->o.prefix && text > 0 ? buf_add_u8(&s->out, ' ') : 0;
 }
 
+/* A terminal must not be steered by what a task writes; into a file or pipe the bytes go as they
+ * are. */
 static int put_body(struct show *s, const char *p, size_t n)
 {
     if (!s->o.to[s->to].terminal)
@@ -92,7 +94,11 @@ static int put_body(struct show *s, const char *p, size_t n)
     return sanitize_line(&s->out, p, n);
 }
 
-/* Goes this on where an open line of the same source stopped? If not, what is in the way ends. */
+/* Goes this on where an open line of the same source stopped? If not, what is in the way ends.
+ *
+ * Text without a newline behind it (a prompt, a progress bar) stays open, so that what the task
+ * writes next continues it. There is at most one open line per stream; where both streams go to one
+ * terminal or file (`joined`), one in all. */
 static int make_way(struct show *s, const struct source *f, bool *ret_goes_on)
 {
     struct source *other = s->open[1 - f->stream];

@@ -203,7 +203,14 @@ static int show_note_gap(struct source *f, uint64_t n)
 }
 
 /* It is the first of its file. An agent that follows one that was killed in the same container
- * sends again what that one saved, which was shown before anybody could know. */
+ * sends again what that one saved, which was shown before anybody could know.
+ *
+ * A stream may be in several files, one for each agent that had it, and offsets of a piece count in
+ * its own file. A place that is valid for all of them is `before` + `offset`:
+ *
+ *     saved by an earlier agent          of the file that is sent now
+ *     [----------------------------]     [--------|---------------
+ *     <--------- before ----------->     <-offset-> */
 static int show_note_first(struct source *f, const struct piece *p)
 {
     int r = p->began > 1 ? show_note_gap(f, 0) : 0;
@@ -239,7 +246,11 @@ static int show_note_file(struct source *f, const struct piece *p)
     return r;
 }
 
-/* How many bytes of a piece were shown before; all of them perhaps. */
+/* How many bytes of a piece were shown before; all of them perhaps.
+ *
+ * `skip` is where this stream was when the last master went, or how far an agent sends again what
+ * the one before it had saved. It is used once: what a master sends is in order, so that behind it
+ * all is new, also bytes that a task writes again from the beginning. */
 static size_t known_part(struct source *f, const struct piece *p)
 {
     uint64_t known = f->skip > p->offset ? f->skip - p->offset : 0;

@@ -97,6 +97,11 @@ int sanitize_line(struct buf *out, const char *p, size_t n)
     return r == 0 && coloured ? buf_add_str(out, RESET) : r;
 }
 
+/* How many bytes at the end are the beginning of a character that goes on in the next piece:
+ *
+ *     0xxxxxxx    ASCII: nothing is open
+ *     10xxxxxx    inside a character: look further back, at most 3 bytes
+ *     110xxxxx, 1110xxxx, 11110xxx    begin one of 2, 3 or 4 bytes */
 size_t sanitize_tail(const char *p, size_t n)
 {
     for (size_t back = 1; back <= 3 && back <= n; back++) {

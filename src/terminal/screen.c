@@ -243,7 +243,12 @@ static int write_chunks(struct screen *s)
     return r;
 }
 
-/* When there is something to do next. */
+/* When there is something to do next.
+ *
+ *     no block                     bytes at once: when they came
+ *     a block, and many bytes      at once
+ *     a block, something changed   with the next frame
+ *     a block, nothing changed     once a second, for its clock */
 static int64_t screen_due(const struct screen *s)
 {
     int64_t at = s->pending > 0 ? s->since : LOOP_NEVER, frame;

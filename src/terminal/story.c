@@ -172,6 +172,7 @@ int story_line(const json_t *status, struct buf *out)
     return r < 0 ? r : put_why(status, out);
 }
 
+/* The last ones, as the reason stands at the end of what a program writes. */
 int story_lines(const char *lines, size_t most, struct buf *out)
 {
     const char *end = lines + strlen(lines), *p;

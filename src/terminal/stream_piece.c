@@ -119,7 +119,11 @@ static int take_output(struct pieces *s, struct err *err)
     return 0;
 }
 
-/* The line at the beginning of what is there. 1: a piece; 0: not whole yet, or only a head. */
+/* The line at the beginning of what is there. 1: a piece; 0: not whole yet, or only a head.
+ *
+ *     {"event":{…}}\n                                                  a record
+ *     {"task":"worker:1","stream":"out","offset":17,"len":5}\nhello     output, and its bytes
+ *     {"task":"worker:1","stream":"out","end":true}\n                   the stream's end */
 static int take_line(struct pieces *s, struct err *err)
 {
     const char *line = (const char *)s->in.data + s->eaten;

@@ -111,6 +111,9 @@ static enum timeline_who whose(const struct timeline *t, int phase)
     return t->local && phase != PHASE_ENDED ? TIMELINE_YDL : names[phase].who;
 }
 
+/* What a phase took is the time since the one before it, whichever that is: phases that nobody
+ * noted are left out, and their time is in the next one. Sums of all rows are the time from first
+ * to last. */
 size_t timeline_rows(const struct timeline *t, struct timeline_row rows[PHASES_],
                      int64_t sums[TIMELINE_WHO_])
 {

@@ -269,8 +269,8 @@ static int dmlc_libcxx(const struct front_ask *a, struct front_call *c, struct e
     return r;
 }
 
-/* Their misspelling: scripts look for it. */
-/* --jobname, or the name that they made up: "DMLC[nworker=2,nsever=1]:python". */
+/* --jobname, or the name that they made up: "DMLC[nworker=2,nsever=1]:python". The misspelling is
+ * theirs: scripts look for it. */
 static void dmlc_name(const struct front_ask *a, const struct dmlc *f, struct front_call *c)
 {
     const char *said_name = front_value(a, "--jobname");

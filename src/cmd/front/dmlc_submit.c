@@ -164,6 +164,12 @@ static const char unpack[] = "[ \"$DMLC_ROLE$1\" = schedulerclient ] || for a in
                              "*.tar*|*.tgz) tar -xf \"$a\";; "
                              "esac || exit; done; shift 2; exec \"$@\"";
 
+/* The command becomes
+ *
+ *     sh -c UNPACK sh WHERE "a.zip b.tar.gz" COMMAND…
+ *
+ * $1 is where the scheduler runs ("client": beside the user), $2 the archives, which are split at
+ * blanks. DMLC_JOB_ARCHIVES has the same names with colons between them. */
 static int dmlc_submit_wrap(const struct front_ask *a, const struct dmlc *f, struct strs *ret,
                             struct front_call *c)
 {

@@ -252,6 +252,8 @@ static int run_before(const struct request *q, const struct cli_program *program
                       front_given(&q->ask, "--quiet"), err);
 }
 
+/* From here on it is ydl's own command line, run in this process under the older program's name.
+ * `before` is one that has to succeed first; its failure is the exit status. */
 static int run_words(const struct request *q, struct front_call *c, struct err *err)
 {
     struct cli_program program = *q->ask.program;

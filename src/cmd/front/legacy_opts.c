@@ -133,6 +133,8 @@ static bool like_number(const char *s)
     return s[1 + n] == '\0' && isdigit((unsigned char)s[n]);
 }
 
+/* In the order in which the older parsers looked: a spelling to the letter, the same before a '=',
+ * a short form or a joined value, and only then what an unknown word means to that parser. */
 static struct word classify(const struct parser *p, const char *word)
 {
     struct word ret = { .kind = OPERAND };
@@ -347,6 +349,9 @@ static int take_operand(struct parser *p, const char *word)
     return strs_add(p->closed ? &p->rest : &p->a->command, word) < 0 ? err_oom(p->err) : 0;
 }
 
+/* What stands behind the first operand is the job's own, but for the options that the older program
+ * took from among it (LEGACY_AMONG). Words that it did not know went to the end of the command
+ * there, and do so here: `rest`. */
 static int take_word(struct parser *p, const char *word)
 {
     struct word w;

@@ -118,7 +118,10 @@ static struct replay_place place_in_earlier(void *user, const struct logfile *fi
     return (struct replay_place){ .at = d->streams[first->stream] ? at : UINT64_MAX };
 }
 
-/* What comes first, and where the last lines of each stream begin. */
+/* What comes first, and where the last lines of each stream begin.
+ *
+ * With --tail all that there is so far has to be looked at, to find where the last lines begin;
+ * each stream is then followed from there on. */
 static int find_begin(struct reading *d, struct logfiles *ret, struct spool **ret_spool,
                       struct err *err)
 {
@@ -252,6 +255,8 @@ static int show_all(struct reading *d, struct err *err)
     return r < 0 ? r : warn_of_lost(d, &files, err);
 }
 
+/* A job that has ended is shown from its files, also with --follow. For one that runs, following
+ * begins with the files of earlier agents (find_begin), and goes on with what the master sends. */
 static int logs_work(struct job_call *x, struct err *err)
 {
     const struct args *a = job_args(x);

@@ -65,7 +65,10 @@ static int replica_words(struct strs *words, const char *const *options, struct 
     return 0;
 }
 
-/* Says where it will listen and becomes the server, which knows nothing of jobs. */
+/* Says where it will listen and becomes the server, which knows nothing of jobs.
+ *
+ * exec and not a child: the agent's signals, limits and exit status are the server's, and locks on
+ * open files (the version in the node's cache) pass on. */
 static int replica_become(struct cli *c, const char *host, const char *port, const char *key_file,
                           const json_t *version, struct err *err)
 {

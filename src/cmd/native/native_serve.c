@@ -247,6 +247,7 @@ static int native_serve_options(struct cli *c, struct serving *s, struct err *er
     return 0;
 }
 
+/* A model that is a program (command.json) is not loaded by us at all: we are in front of it. */
 static int native_serve_work(void *arg)
 {
     struct serving *s = arg;
@@ -288,6 +289,9 @@ static void native_serve_environment(unsigned cpus)
         (void)setenv(rows[i].name, rows[i].value, 0);
 }
 
+/* The order matters: variables are set before there are threads and before a library is opened that
+ * reads them; a thread that is stuck in a library makes an orderly end impossible, so that this is
+ * looked at before anything is freed. */
 static int native_serve_run(struct cli *c, struct err *err)
 {
     struct serving s = { .cli = c, .err = err };

@@ -7,7 +7,13 @@
 #include <string.h>
 
 /* Within a record: at the beginning of a cell, in one without quotes, in one with quotes, behind a
- * quote in one of those. */
+ * quote in one of those.
+ *
+ *     BEGIN ──"──► QUOTED ──"──► QUOTE ──"──► QUOTED      "" is a quote in a quoted cell
+ *       │                          └──other──► PLAIN
+ *       └──other──► PLAIN
+ *
+ * A separator or the line's end ends the cell in each of them but QUOTED, and leads to BEGIN. */
 enum csv_state { CSV_BEGIN, CSV_PLAIN, CSV_QUOTED, CSV_QUOTE };
 
 void csv_init(struct csv_reader *c)

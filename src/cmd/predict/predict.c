@@ -133,6 +133,8 @@ static void predict_next(const json_t *report, char url[SERVE_URL])
     (void)predict_other(urls, url);
 }
 
+/* A master that cannot be asked now leaves the old address, which is tried again. The end of the
+ * deployment is final. */
 int predict_address(struct job_call *x, char url[SERVE_URL], struct err *err)
 {
     bool tls = str_starts(url, "https://");
@@ -210,7 +212,11 @@ static int predict_ask(struct job_call *x, char url[SERVE_URL], const char *head
     return 0;
 }
 
-/* The first address, for which a gateway that is being started is waited for. */
+/* The first address, for which a gateway that is being started is waited for.
+ *
+ * With a gateway its task says where it listens (the job's status); without one the replicas do, in
+ * the report. The report also says whether to use TLS. It is waited for in the master, up to
+ * REPORT_MS, so that a deployment that has just been started is not asked over and over. */
 static int predict_find(struct job_call *x, json_t *status, char url[SERVE_URL], struct err *err)
 {
     const struct args *a = job_args(x);

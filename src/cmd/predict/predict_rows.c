@@ -181,7 +181,11 @@ static int read_batch(struct rows *w, struct row_batch *b, struct err *err)
     return r < 0 ? rows_fault(w, r, err) : 0;
 }
 
-/* The next batch, and its place in the order of answers. Rows of 0: the file is at its end. */
+/* The next batch, and its place in the order of answers. Rows of 0: the file is at its end.
+ *
+ * Batches are numbered as they are read, and answers printed by these numbers. After a failure no
+ * more are read, but those that were have their turn: what is printed is always the beginning of
+ * the file. */
 static int take_batch(struct rows *w, struct row_batch *b, uint64_t *ret_turn, struct err *err)
 {
     int r = 0;
@@ -259,7 +263,10 @@ static int ask_once(struct rows_worker *o, size_t json, int64_t deadline, int64_
     return r < 0 ? r : answer.status;
 }
 
-/* No replica had room, or one was lost with the request: the next one may do it. */
+/* No replica had room, or one was lost with the request: the next one may do it.
+ *
+ * 502 and a lost connection leave open whether the model has run. To predict changes nothing, so
+ * that asking again is safe. */
 static bool is_worth_a_retry(int r)
 {
     return r == 429 || r == 502 || r == 503 || (r < 0 && client_broken(r));

@@ -76,7 +76,10 @@ static int put_float(struct buf *out, enum tensor_type t, const char *s)
                             : buf_add(out, &wide, sizeof(wide));
 }
 
-/* "3.0" is a whole number: tables with missing values are often written like this. */
+/* "3.0" is a whole number: tables with missing values are often written like this.
+ *
+ * Above 2^52 not every fraction can be told from a whole number any more: such ones must be written
+ * without a point. */
 static int to_whole(const char *s, const struct whole_range *range, int64_t *ret)
 {
     int r = str_to_i64(s, range->least, range->most, ret);
@@ -156,7 +159,10 @@ static int bad_shape(const struct signature_slot *slot, struct err *err)
 }
 
 /* How many values of an input a row has. One dimension may be left open where it has all columns.
- */
+ *
+ *     [-1, 4]       batched: a row has 4 values
+ *     [-1, -1]      batched, the only input: a row has as many values as the table has columns
+ *     [3, 2]        not batched: a request has one row, of 6 values */
 static int measure(struct row_input *in, bool batched, size_t columns, struct err *err)
 {
     size_t known = 1, open = SIZE_MAX;
@@ -348,6 +354,15 @@ static int match_header(struct row_columns *c, const struct csv_record *first,
     return unsure && r == -EINVAL ? 0 : r;
 }
 
+/* What becomes of the first line, with `auto`:
+ *
+ *     something in it is a number                     a row
+ *     it has the names of the inputs                  a header: columns are taken by name
+ *     it has other names, and there is one input      a header: columns are taken in their order
+ *     it has some of the names of several inputs      refused: a column is missing
+ *     an input has texts, and no name fits            a row of texts
+ *
+ * The shapes come first: they say which names an input's columns have. */
 int row_columns_make(const struct signature *s, const struct csv_record *first,
                      enum row_header header, struct row_columns *ret, struct err *err)
 {

@@ -39,7 +39,11 @@ int row_signature(const json_t *metadata, struct signature *ret, struct err *err
     return r < 0 ? r : slots_of(json_object_get(metadata, "outputs"), &ret->outputs, err);
 }
 
-/* Outputs of an unknown shape count where no other does. */
+/* Outputs of an unknown shape count where no other does.
+ *
+ * An output whose first dimension is fixed cannot have a row for each row. Metadata without a shape
+ * has a rank of 0; such outputs are asked for only if no other is left, and row_answer() looks at
+ * what comes. */
 int row_outputs(const struct signature *s, bool batched, json_t **ret, struct err *err)
 {
     AUTO_JSON *list = json_array();
@@ -79,6 +83,15 @@ static json_t *input_json(const struct row_input *in, bool batched, const struct
                      "binary_data_size", (json_int_t)size);
 }
 
+/* The Open Inference Protocol with binary tensors, so that no number is printed and read again on
+ * its way:
+ *
+ *     {"inputs": [{"name": "x", "datatype": "FP32", "shape": [256, 4],
+ *                  "parameters": {"binary_data_size": 4096}}],
+ *      "outputs": [{"name": "y", "parameters": {"binary_data": true}}]}
+ *     4096 bytes: 256 rows of x, then those of the next input
+ *
+ * *ret_json is the length of the JSON, for the header Inference-Header-Content-Length. */
 int row_request(const struct row_columns *c, const json_t *outputs, const struct row_batch *b,
                 struct buf *ret, size_t *ret_json, struct err *err)
 {
@@ -134,6 +147,9 @@ static int read_output(const json_t *v, struct view *bytes, struct tensor *t, st
     return r < 0 ? r : tensor_borrow(t, p ? p : (const uint8_t *)"", (size_t)size, err);
 }
 
+/* The answer has the same two parts; `json` is what its header says. Outputs borrow their bytes
+ * from `answer`. What the server says of sizes and shapes is hostile: view_bytes() stays within the
+ * answer, and tensor_borrow() compares the size with the shape. */
 int row_answer(const struct buf *answer, size_t json, const struct row_columns *c, size_t rows,
                struct tensors *ret, struct err *err)
 {

@@ -229,6 +229,8 @@ static int start_tls(struct sock *sock, const struct serve_trust *trust, const c
     return r;
 }
 
+/* Connecting has its own, shorter time: of several addresses the next one may answer, and nothing
+ * comes back from a machine that is gone. */
 int serve_connect(struct loop *l, const char *url, const struct serve_trust *trust,
                   int64_t deadline, struct http_client **ret, struct err *err)
 {

@@ -124,7 +124,8 @@ static int make_text(struct deploying *d, struct err *err)
     return r < 0 ? r : serve_job_text(&j, d->plan, env, &d->text, err);
 }
 
-/* Its versions are in use from before it starts until after it has ended. */
+/* Its versions are in use from before it starts until after it has ended: who removes one looks for
+ * uses first, and the gateway says what it uses only when it runs (registry_link.c). */
 static int tell_registry(struct deploying *d, bool used, struct err *err)
 {
     AUTO(registry_link) struct registry_link *link = NULL;

@@ -323,6 +323,8 @@ static int check_update(const struct serve_file_update *u, struct spec_faults *f
     return r;
 }
 
+/* Runs also after faults of reading. That no model is there may be a consequence of those, and is
+ * said only without them. */
 static int serve_file_check(struct serve_file *s, struct spec_faults *f)
 {
     int r = 0;
@@ -382,6 +384,7 @@ static int make_absolute_in(const char *dir, char **at)
     return 0;
 }
 
+/* A file means the same from wherever it is read: its paths begin where it is itself. */
 int serve_file_resolve(struct serve_file *s, const char *dir)
 {
     char **const paths[] = { &s->gateway.key_file, &s->gateway.certificate, &s->gateway.private_key,
@@ -424,6 +427,8 @@ static json_t *models_schema(const struct spec_key *k)
                      "maxItems", SERVE_FILE_MODELS, "items", "anyOf", "type", "string", model);
 }
 
+/* The schema is for editors. It takes whatever the readers take as a text: YAML has numbers and
+ * truth values where a text looks like one ("slower: 2"). */
 static json_t *bare_schema(const struct spec_key *k)
 {
     switch (k->type) {

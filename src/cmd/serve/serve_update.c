@@ -85,6 +85,13 @@ static int change_to(struct job_call *x, const json_t *model, const struct serve
     return printed < 0 ? printed : r;
 }
 
+/*     which version, of the registry that the plan names      serve_version_find()
+ *     on YARN, from a registry of this machine: a copy        serve_copies_make()
+ *     a request in the job's store, and its answer            serve_request()
+ *     what the gateway's task does about it, until the end    serve_watch()
+ *
+ * Until the request is there nothing has changed but copies; afterwards the update goes on by
+ * itself. */
 int serve_change(struct job_call *x, const json_t *plan, const struct serve_change *c,
                  struct err *err)
 {

@@ -106,7 +106,10 @@ static int check_named(struct loop *l, const struct serve_find *how, const struc
     return r;
 }
 
-/* On YARN libraries travel with the deployment, when it is started. */
+/* On YARN libraries travel with the deployment, when it is started.
+ *
+ * A container has what was uploaded when the deployment was started, and nothing can be added to
+ * it: any version of a format runs with the one library of that format. */
 static int find_travelled(struct loop *l, const struct serve_find *how, struct serve_version *v,
                           struct err *err)
 {

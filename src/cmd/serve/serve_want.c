@@ -61,6 +61,7 @@ static int want_read(const struct cli *c, const char *path, struct serve_file *r
 
 /* ---- both ---- */
 
+/* An option of the command line wins over the file. */
 static const char *either(const char *option, const char *file)
 {
     return option ? option : file;

@@ -325,7 +325,9 @@ static int read_docs(struct slider *s, struct slider_package *p, struct slider_d
     return r;
 }
 
-/* Is it an application that can be started? The notes come when it is. */
+/* Is it an application that can be started? The notes come when it is.
+ *
+ * The job is made of it as `start` will do: what is wrong shows now. */
 static int check_docs(struct slider *s, const struct slider_package *p, const struct slider_docs *d,
                       struct err *err)
 {
@@ -380,7 +382,10 @@ static int say_built(const struct slider *s, const char *done)
     return 0;
 }
 
-/* The definition, and with `start` its first job; what fails leaves nothing. */
+/* The definition, and with `start` its first job; what fails leaves nothing.
+ *
+ * The lock is in the definition and can be taken only when that is there: if another `start` comes
+ * first, it is theirs. s->x->client is set as soon as there is a job. */
 static int slider_build_app(struct slider *s, bool start, struct slider_package *p,
                             struct slider_docs *d, struct err *err)
 {

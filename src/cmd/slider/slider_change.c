@@ -180,6 +180,9 @@ static int flex_all(struct slider *s, struct slider_docs *d, bool live, struct e
     return r;
 }
 
+/* Twice through all options: the first time on a copy, so that one that is wrong changes nothing,
+ * the second time for the job that runs as well. The definition is written last, with what the job
+ * has by then. */
 int slider_flex(struct slider *s, struct err *err)
 {
     struct slider_docs d = { 0 };

@@ -181,6 +181,8 @@ static json_t *info_json(const struct slider *s, const struct app *a)
                      json_object_get(a->docs.internal, "message"));
 }
 
+/* Member by member the document of Slider's own `status`. What has no counterpart here is there and
+ * empty. */
 static int slider_describe(const struct slider *s, const struct app *a, json_t **ret,
                            struct err *err)
 {

@@ -165,6 +165,8 @@ static json_t *merged(const json_t *doc, const char *component)
     return take(v);
 }
 
+/* A note and no error: files of Slider have keys for its own ApplicationMaster, and are to run as
+ * they are. */
 static int note_unknown(const struct slider_model *m, const char *component, const json_t *v)
 {
     AUTO_BUF names = { .max = KIB };
@@ -271,7 +273,10 @@ static int slider_check_names(const struct slider_model *m, const struct slider_
     return 0;
 }
 
-/* Those without instances are known, but there is nothing to run. */
+/* Those without instances are known, but there is nothing to run.
+ *
+ * `v` always has each component once, also when memory runs out in the middle: slider_model_done()
+ * frees what is in it. */
 static int drop_empty(struct slider_model *m, struct err *err)
 {
     size_t n = 0;

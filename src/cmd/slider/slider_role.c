@@ -109,7 +109,10 @@ static int run_script(const struct slider_making *k, struct err *err)
     return 0;
 }
 
-/* "{$conf:@//site/global/key}" and the tokens of a command line. */
+/* "{$conf:@//site/global/key}" and the tokens of a command line.
+ *
+ * Tokens of the text in between are resolved here; values of settings were resolved when they were
+ * read, and are not a second time. */
 static int resolve_exec(struct slider_making *k, const char *exec, struct buf *out, struct err *err)
 {
     static const char begin[] = "{$conf:@//site/";
@@ -374,6 +377,8 @@ static int add_end(const struct slider_making *k, struct err *err)
 
 /* ---- all of it ---- */
 
+/* Ports are counted while settings, command and exports are made (tokens.ports): "ports" comes
+ * behind them. */
 static int make_role(struct slider_making *k, struct err *err)
 {
     size_t at = (size_t)(k->c - k->m->v);

@@ -236,6 +236,8 @@ int slider_store_read(struct slider *s, const char *name, struct slider_docs *re
     return r == -ENOENT ? foreign(s, name, err) : r;
 }
 
+/* For commands that go through all of them: one that Slider left behind, or a later version of ydl
+ * wrote, must not hide the others. */
 int slider_store_skip(struct slider *s, const char *name, int r, struct err *err)
 {
     if (r != SLIDER_NOT_OURS && r != CLI_USAGE && r != -EPROTONOSUPPORT)
@@ -374,7 +376,11 @@ static int slider_fill(struct slider *s, const char *dir, const char *name,
     return r < 0 ? r : write_agent(s, agent, err);
 }
 
-/* Gives it its name. One that is there makes way, and comes back when that fails. */
+/* Gives it its name. One that is there makes way, and comes back when that fails.
+ *
+ * Neither file system renames a directory over one that is not empty. Between the two renames there
+ * is no definition of that name; who starts or changes one has the lock (`busy`), and who only
+ * reads is told that there is none. */
 static int slider_replace(struct slider *s, const char *tmp, const char *path, struct err *err)
 {
     AUTO_FREE char *old = str_printf("%s.old", tmp);

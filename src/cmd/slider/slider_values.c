@@ -79,7 +79,11 @@ static size_t port_tail(struct slider_tokens *t, const char *p, bool *ret_own)
 }
 
 /* The next port of a component. A task knows its own ones; of others only what all of them share.
- */
+ *
+ *     {port:ROLE:0}      the first port of another component, or of one's own with several
+ *                        instances: that of instance 0, the same for all
+ *     {port}, {port:k}   a task's own ports
+ *     0                  further ports of another component, which only its tasks know */
 static int add_port(struct slider_tokens *t, const struct slider_component *c, bool own,
                     struct buf *out, struct err *err)
 {

@@ -182,6 +182,9 @@ static int check_largest(struct capacity_job *j, const struct spec_role *role,
     return r;
 }
 
+/* As the ResourceManager makes a container of what was asked: at least the least, then whole steps,
+ * and never beyond the largest. A scheduler that looks at memory alone gives out any number of
+ * cores. */
 static void round_up(const struct deploy_facts *f, struct deploy_size *s)
 {
     for (size_t t = 0; t < f->types.n; t++) {
@@ -196,6 +199,8 @@ static void round_up(const struct deploy_facts *f, struct deploy_size *s)
         s->v[DEPLOY_CORES] = 0;
 }
 
+/* Nodes of a label that is not exclusive are lent to containers that ask for none, while they are
+ * idle. */
 bool capacity_usable(const struct deploy_facts *f, const struct deploy_node *n, const char *label)
 {
     if (!n->running)

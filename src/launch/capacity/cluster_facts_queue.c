@@ -221,6 +221,8 @@ void facts_queue_answers_done(struct facts_queue_answers *a)
     a->acls = rpc_free(a->acls);
 }
 
+/* The names of other queues are asked for only when this one cannot be used, as they are for the
+ * hint: a cluster may have thousands. */
 int facts_queue(struct yarn_client *c, const char *name, const struct facts_queue_answers *a,
                 struct deploy_facts *f, struct err *err)
 {

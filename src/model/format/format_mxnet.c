@@ -54,6 +54,8 @@ static uint64_t mxnet_width(uint64_t type)
     return type < COUNT_OF(widths) ? widths[type] : 0;
 }
 
+/* Nothing says how long an array is but its own shape and type: all of them have to be walked to
+ * get to the names behind. Sparse storage has further arrays within, and is refused. */
 static void mxnet_skip_array(struct mxnet_at *a)
 {
     uint64_t magic = mxnet_number(a, 4), storage, dims, bytes, type;
@@ -263,7 +265,9 @@ static int mxnet_symbol(const struct format_tree *t, size_t file, json_t **ret, 
            json_is_array(json_object_get(*ret, "heads"));
 }
 
-/* The weights of "net-symbol.json": the last "net-NNNN.params" by name. t->n: none. */
+/* The weights of "net-symbol.json": the last "net-NNNN.params" by name. t->n: none.
+ *
+ * "net-0010.params" is behind "net-0003.params", so the last checkpoint of a training counts. */
 static size_t mxnet_params(const struct format_tree *t, size_t symbol)
 {
     const char *path = t->files[symbol].path;

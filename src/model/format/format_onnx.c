@@ -61,7 +61,10 @@ static void onnx_opset(struct onnx *o, struct pb m)
         o->opset = version;
 }
 
-/* False when these bytes are no ModelProto. */
+/* False when these bytes are no ModelProto.
+ *
+ * Any bytes can look like fields of protobuf. What is asked for is what every ModelProto has: a
+ * version of the format, an operator set and a graph; and no field has a number above 100. */
 static bool onnx_read(struct pages *p, struct onnx *o)
 {
     struct pb m = pb_of(p);

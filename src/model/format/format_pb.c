@@ -11,6 +11,8 @@ struct pb pb_of(struct pages *p)
     return (struct pb){ .pages = p, .end = p->size };
 }
 
+/* Seven bits a byte, the lowest first, and at most ten bytes. What the tenth has beyond 64 bits is
+ * dropped, as protobuf does. */
 static bool pb_varint(struct pb *m, uint64_t *ret)
 {
     *ret = 0;
@@ -55,6 +57,7 @@ static bool pb_value(struct pb *m, struct pb_field *f)
     }
 }
 
+/* pages_step() counts: a file of nothing but tiny fields ends by that, not by its size. */
 bool pb_next(struct pb *m, struct pb_field *ret)
 {
     uint64_t tag;

@@ -200,7 +200,10 @@ static int saved_model_graph(struct pb m, struct meta_graph *g, json_t *signatur
     return r;
 }
 
-/* Walks all graphs; the last one that may count does. */
+/* Walks all graphs; the last one that may count does.
+ *
+ * The map of signatures is in the file in any order: here they are an object, and tensors within
+ * them are sorted, so that the same model gives the same manifest. */
 static int saved_model_walk(struct pages *pages, struct format_facts *ret, struct err *err)
 {
     struct pb m = pb_of(pages);

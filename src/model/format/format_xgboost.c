@@ -80,7 +80,10 @@ struct shorten {
     bool text, escaped;
 };
 
-/* Outside of texts. What is emptied keeps its brackets. */
+/* Outside of texts. What is emptied keeps its brackets.
+ *
+ * What is kept open is the document, the learner and the objects in it: deeper objects, and arrays
+ * within the learner, are emptied. `version` is an array at the top and stays. */
 static bool shorten_keeps(struct shorten *s, char c)
 {
     bool kept = s->skipped == 0;

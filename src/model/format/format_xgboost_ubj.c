@@ -66,6 +66,7 @@ static int ubj_width(uint8_t type)
     return -1;
 }
 
+/* `U` is the one integer without a sign; the others are extended from their highest bit. */
 static int64_t ubj_integer(struct ubj *u, uint8_t type)
 {
     int width = ubj_width(type);
@@ -112,6 +113,8 @@ static void ubj_text(struct ubj *u, char *to, size_t cap)
 
 /* ---- what is wanted ---- */
 
+/* `depth` counts what is open: at 3 the keys are, say, learner / learner_model_param /
+ * num_class. */
 static bool ubj_is_at(const struct ubj *u, size_t depth, const char *a, const char *b)
 {
     return u->depth == depth && str_eq(u->keys[0], a) && (!b || str_eq(u->keys[1], b));
@@ -148,7 +151,10 @@ static void ubj_open(struct ubj *u, bool object)
     u->depth++;
 }
 
-/* An array of numbers of one type is passed over as a whole. */
+/* An array of numbers of one type is passed over as a whole.
+ *
+ * XGBoost writes its trees so: skipping them by their length makes a model of gigabytes a few
+ * kilobytes to read. */
 static void ubj_array(struct ubj *u)
 {
     uint8_t type = 0;
@@ -204,7 +210,10 @@ static void ubj_value(struct ubj *u, struct xgboost *x)
     }
 }
 
-/* What comes next in the innermost object or array: its end, or one more value. */
+/* What comes next in the innermost object or array: its end, or one more value.
+ *
+ * An element of an array counts when it has ended: at once for a number, and for an object or array
+ * when its end is met. */
 static void ubj_step(struct ubj *u, struct xgboost *x)
 {
     struct level *l = &u->levels[u->depth - 1];

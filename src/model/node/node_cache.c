@@ -121,7 +121,10 @@ static int no_room(const struct getting *g, uint64_t there, uint64_t reserve, st
 }
 
 /* Unused versions go first. A disk of which others have filled more than it was to be is one that
- * may be so full: YARN gives out no others. */
+ * may be so full: YARN gives out no others.
+ *
+ * Pruning leaves `how.keep` bytes of the cache: what there is, less what is missing for this
+ * version. */
 static int make_room(const struct getting *g, struct err *err)
 {
     struct node_dir_disk disk = node_dir_disk(g->dir);
@@ -146,7 +149,10 @@ static int make_room(const struct getting *g, struct err *err)
     return there >= g->m.bytes + keep + MARGIN ? 0 : no_room(g, there, keep + MARGIN, err);
 }
 
-/* The new one takes its name; what was there is moved out of the way and removed. */
+/* The new one takes its name; what was there is moved out of the way and removed.
+ *
+ * One that is killed between the two renames leaves the version without its name, and both halves
+ * with the endings that the next one sweeps: it is fetched again. */
 static int put_in_place(const struct getting *g, struct err *err)
 {
     AUTO_FREE char *old = str_printf("%s" NODE_DIR_OLD, g->entry);
@@ -227,7 +233,10 @@ static int await_other(struct getting *g, struct waiting *w, struct err *err)
     return fiber_sleep(g->loop, LOOK_MS) < 0 ? err_set(err, -ECANCELED, "interrupted") : 0;
 }
 
-/* 1: fetched by us; 0: it is there. */
+/* 1: fetched by us; 0: it is there.
+ *
+ * Who has waited does not read all bytes again: whoever fetched them has just compared each of
+ * them. */
 static int fetch_or_wait(struct getting *g, struct err *err)
 {
     struct waiting w = { .moved = loop_now(g->loop) };
@@ -319,6 +328,8 @@ static int fetch_in(struct getting *g, const char *dir, bool *ret_next, struct e
     return r;
 }
 
+/* First all directories are asked whether they have it, then one after the other is asked to take
+ * it: a version on the second disk is not fetched to the first. */
 static int get(struct getting *g, struct node_cache_got *ret, struct err *err)
 {
     const struct strs *dirs = g->want->dirs;

@@ -5,8 +5,8 @@
  *         HASH/                a version as it is in the registry: MANIFEST.json, model/…, warmup/…
  *                              HASH is the SHA-256 of MANIFEST.json, which has those of all files
  *         HASH.part/           the same on its way; it gets its name when every byte was checked
- *         HASH.lock            who uses it and who fetches it (node_lock.h); the time of its last
- * use
+ *         HASH.lock            who uses it and who fetches it (node_lock.h); its time is that of
+ *                              the last use
  *
  * A process that is killed leaves a .part at most, which the next one removes. Whoever got a
  * version holds its lock, and nobody removes it meanwhile. Fibers only. */

@@ -69,7 +69,12 @@ static int looking_begin(struct looking *x, const char *models, const char *hash
     return x->entry && x->lock_path ? node_lock_open(x->lock_path, &x->lock, err) : err_oom(err);
 }
 
-/* Nobody uses it, and nobody does until the locks are given back: 1. */
+/* Nobody uses it, and nobody does until the locks are given back: 1.
+ *
+ * Two locks, of a byte each:
+ *
+ *     use      shared by each that serves the version; alone: it can be removed
+ *     fetch    alone: by who writes HASH.part and puts it in place */
 static int lock_both(const struct looking *x, struct err *err)
 {
     int r = node_lock_take(x->lock, NODE_LOCK_USE, NODE_LOCK_ALONE, err);
@@ -190,7 +195,10 @@ static int remove_one(const char *models, const char *hash, struct err *err)
     return r < 0 ? r : 1;
 }
 
-/* What a process that was killed left of this one; whoever fetches it now has the lock. */
+/* What a process that was killed left of this one; whoever fetches it now has the lock.
+ *
+ * The lock's file goes only where there is no version, and nobody holds it open to wait for one: it
+ * would wait on a file that nobody finds any more. node_lock_is_there() tells those who do. */
 static int sweep_one(const char *models, const char *hash, struct err *err)
 {
     AUTO_LOOKING x = { .lock = -1 };

@@ -52,7 +52,9 @@ static int copy_take(struct node_copy *c, const void *p, size_t n, struct err *e
     return 0;
 }
 
-/* From where it stopped to the end. */
+/* From where it stopped to the end.
+ *
+ * The hash goes on, too: bytes that came before the interruption are not read again. */
 static int copy_on(struct node_copy *c, struct err *err)
 {
     struct node_source *s = c->f->source;

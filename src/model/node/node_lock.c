@@ -29,6 +29,12 @@ int node_lock_open(const char *path, int *ret, struct err *err)
     return 0;
 }
 
+/* Locks of the open file (F_OFD_SETLK), not of the process: those would be lost as soon as the
+ * process closes any descriptor of the same file, which looking and pruning do, and would not pass
+ * through exec(2) to the model server. They end when the last copy of the descriptor is closed, by
+ * whatever end.
+ *
+ * None of them waits: whoever does not get one looks again, and so cannot be part of a deadlock. */
 int node_lock_take(int fd, enum node_lock which, enum node_lock_how how, struct err *err)
 {
     static const short types[] = {

@@ -69,6 +69,9 @@ static bool is_final(int r)
     return false;
 }
 
+/* By progress and not by number: a fetch of hours may be interrupted as often as it likes, as long
+ * as bytes come in between. Each attempt opens a session of its own, because tokens may have been
+ * replaced since. */
 int node_source_retry(struct node_source *s, int r, struct err *err)
 {
     int64_t pause = (int64_t)PAUSE_MS << (s->failures < 5 ? s->failures : 5);

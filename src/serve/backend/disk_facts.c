@@ -90,6 +90,8 @@ int disk_facts_read(const char *dir, const struct strs *names, struct format_fac
 
 /* ---- signatures ---- */
 
+/* A slot as manifests have it: {"name": …, "datatype": "FP32", "shape": [-1, 4], "tensor": "x:0"}.
+ * "tensor" is what the model itself calls it; without a shape it may have any. */
 static int facts_slot(const json_t *v, struct signature_slots *to, struct err *err)
 {
     const char *name = json_string_value(json_object_get(v, "name"));

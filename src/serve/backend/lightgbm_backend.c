@@ -187,6 +187,21 @@ static void lgb_hide_sizes(char *text)
         memcpy(sizes, NO_SIZES, strlen(NO_SIZES));
 }
 
+/* A model is text, a header and then its trees:
+ *
+ *     tree
+ *     version=v4
+ *     …
+ *     tree_sizes=3269 3267          bytes of each tree below, from its "Tree=" on
+ *
+ *     Tree=0
+ *     …
+ *     Tree=1
+ *     …
+ *     end of trees
+ *
+ * It is read by us and handed over as text, because the library trusts the sizes: they are checked
+ * first, and then made unreadable for it. */
 static int lgb_read(struct lgb_model *m, const struct backend_load *o, struct err *err)
 {
     AUTO_BUF file = { .max = FILE_MAX };

@@ -143,6 +143,8 @@ static void mx_take_weight(struct mx_model *m, const char *name, void *array)
         (void)m->library->api.array_free(array);
 }
 
+/* The arrays of the file are ours one by one; the list of them is the library's, until its next
+ * call. */
 static int mx_read_weights(struct mx_model *m, const char *file, struct err *err)
 {
     const char **names = NULL;
@@ -288,7 +290,12 @@ static int mx_output_shapes(const struct mx_model *m, size_t n, int64_t size, ui
 #define SIZE_A 61
 #define SIZE_B 67
 
-/* What differs from one size to the other may have any. */
+/* What differs from one size to the other may have any.
+ *
+ * MXNet infers shapes only for sizes that are known. Two askings tell which of an output's
+ * dimensions depend on an open one of the inputs:
+ *
+ *     inputs [61, 4], [67, 4]     outputs [61, 10], [67, 10]     the signature: [-1, 10] */
 static int mx_compare_shapes(const struct mx_model *m, size_t n, uint32_t *rank, int64_t *dims)
 {
     AUTO_FREE uint32_t *other_rank = calloc(n + 1, sizeof(*other_rank));

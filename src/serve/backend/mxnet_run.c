@@ -12,7 +12,11 @@
 
 /* ---- shapes ---- */
 
-/* As MXNet wants them: one list, and where each begins. */
+/* As MXNet wants them: one list, and where each begins.
+ *
+ *     names   data            label
+ *     begin   0               4         5
+ *     dims    1  3  224  224  1 */
 struct mx_list {
     const char **names;
     uint32_t *begin, *dims;
@@ -45,6 +49,7 @@ static int mx_list_fill(struct mx_list *l, const struct mx_model *m, const int64
     return 0;
 }
 
+/* What it finds lies in memory of the library, until the next call from this thread. */
 int mx_infer(const struct mx_model *m, const int64_t *dims, const size_t *ranks,
              struct mx_shapes *ret, struct err *err)
 {
@@ -152,6 +157,8 @@ static int mx_take_outputs(const struct mx_model *m, struct mx_executor *e, stru
                          m->signature.outputs.n);
 }
 
+/* The weights are shared by all executors: bound arguments are not copied. `kinds` of 0 ask for no
+ * gradients. */
 static int mx_bind(const struct mx_model *m, const size_t *ranks, struct mx_executor *e,
                    struct err *err)
 {
@@ -270,6 +277,8 @@ static int mx_take_output(const struct mx_model *m, const char *name, void *arra
     return r;
 }
 
+/* MXNet computes in the background: the first copy of an output waits for all of it, and is where
+ * errors of the run are told. */
 static int mx_compute(const struct mx_model *m, const struct mx_executor *e,
                       const struct tensors *in, struct tensors *ret, struct err *err)
 {

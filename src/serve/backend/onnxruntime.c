@@ -135,6 +135,8 @@ static int ort_prepare(struct ort_library *l, struct err *err)
     return r;
 }
 
+/* The table of functions that get_api() gives is only ever added to: who asks for an old version of
+ * it gets all the functions of that version, from that library and every newer one. */
 static int ort_open(const char *path, void **ret, const char **ret_version, struct err *err)
 {
     const struct ort_base *(*get_base)(void) = NULL;
@@ -195,6 +197,8 @@ static int ort_check_cuda(const struct ort_library *l, struct err *err)
                            l->version);
 }
 
+/* Heuristic search for convolutions (an exhaustive one runs all that there are for each new shape),
+ * memory without a limit of ONNX Runtime's, taken as it is needed and not by powers of two. */
 static int ort_set_device(const struct ort_library *l, const char *device, void *options,
                           struct err *err)
 {
@@ -248,6 +252,8 @@ static void ort_hint(const struct ort_library *l, const char *device, struct err
                  l->version);
 }
 
+/* By the path and not by its bytes: weights of large models lie in files beside it, which are
+ * looked for from there. */
 static int ort_create_session(const struct ort_library *l, const struct backend_load *o, void **ret,
                               struct err *err)
 {

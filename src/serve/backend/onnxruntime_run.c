@@ -125,7 +125,9 @@ static int value_shape(const struct ort_api *api, const void *value, int *ret_ty
     return r;
 }
 
-/* *value becomes the tensor's. */
+/* *value becomes the tensor's.
+ *
+ * Also if that fails: tensor_own() releases what it does not take. */
 static int take_value(const struct ort_library *l, const char *name, void **value, struct tensor *t,
                       struct err *err)
 {

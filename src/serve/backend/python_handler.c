@@ -98,6 +98,12 @@ static int read_slots(struct signature_slots *l, const json_t *list, struct err 
     return r;
 }
 
+/* What a worker says of the handler when it has loaded it:
+ *
+ *     {"python": "3.11.2", "batch": true, "signature": {"inputs": […], "outputs": […]}}
+ *
+ * Without a signature it is dynamic, and only then `batch` counts: of another one its shapes say
+ * whether rows can be joined. */
 static int handler_signature(void *model, struct signature *ret, struct err *err)
 {
     const struct handler_model *m = model;
@@ -121,6 +127,8 @@ static int handler_signature(void *model, struct signature *ret, struct err *err
 
 /* ---- a model ---- */
 
+/* The pool waits until all workers have loaded the model. LOAD_MS is the bound for one of them, and
+ * --load-timeout the server's own: whichever is shorter counts. */
 static int handler_load(void *library, const struct backend_load *o, void **ret, struct err *err)
 {
     AUTO_FREE struct handler_model *m = calloc(1, sizeof(*m));

@@ -77,7 +77,10 @@ static int tf_open(const char *path, void **ret, const char **ret_version, struc
 /* ConfigProto { device_count 1 { key 1, value 2 }, intra_op_parallelism_threads 2,
  *               inter_op_parallelism_threads 5 }
  * An operation's caller computes too, but waits for the session: so the pools may have as many
- * threads as there are to compute. */
+ * threads as there are to compute.
+ *
+ * `no_gpu` is field 1, 7 bytes: a key of 3 bytes, "GPU", and the value 0. Without it TensorFlow
+ * would take the memory of all GPUs that it sees. */
 static int tf_config(const struct backend_load *o, struct buf *ret, struct err *err)
 {
     static const uint8_t no_gpu[] = { 0x0a, 7, 0x0a, 3, 'G', 'P', 'U', 0x10, 0 };
@@ -225,6 +228,7 @@ static int tf_by_name(const void *a, const void *b)
     return first != second ? (first ? -1 : 1) : strcmp(x, y);
 }
 
+/* If none can be served, the reason of the default one is told, or that of the first. */
 static int tf_add_ways(struct tf_model *m, json_t *signatures, struct err *err)
 {
     struct err bad = ERR_INIT;

@@ -45,6 +45,9 @@ static void *aligned(size_t n)
     return n > SIZE_MAX - 2 * ALIGN ? NULL : aligned_alloc(ALIGN, (n / ALIGN + 1) * ALIGN);
 }
 
+/* A string of TensorFlow is an object of 24 bytes, which holds a short text itself and points to a
+ * long one. All have to be initialized before the tensor has them, because it ends each of them
+ * when it is deleted. */
 static void *tf_make_strings(const struct tf_api *api, const struct tensor *t)
 {
     size_t size = t->count * TF_STRING_SIZE, n;

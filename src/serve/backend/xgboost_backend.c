@@ -110,6 +110,9 @@ struct xgb_prediction {
     const float *v;
 };
 
+/* `array` is numpy's array interface: the address of the rows (true: not written to), their shape,
+ * and little-endian floats of 4 bytes. `config` asks for predictions (type 0) by all trees (an end
+ * of 0). */
 static int xgb_predict(const struct xgb_model *m, const void *p, int64_t rows,
                        struct xgb_prediction *ret, struct err *err)
 {

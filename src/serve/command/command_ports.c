@@ -54,7 +54,10 @@ static size_t split_words(char *line, char **v, size_t most)
     return n;
 }
 
-/* PID (NAME) STATE PARENT GROUP SESSION …; a name may have anything in it. */
+/* PID (NAME) STATE PARENT GROUP SESSION …; a name may have anything in it.
+ *
+ * The program was started as the leader of a session of its own: whatever it has started since,
+ * through a shell or not, is in it, unless it left. The name ends at the last parenthesis. */
 static bool is_of_session(const char *pid, pid_t leader)
 {
     char path[64], line[512], *v[4], *end;
@@ -120,6 +123,8 @@ static void find_ports(const char *table, const struct sockets *l, struct ports 
         (void)fclose(f);
 }
 
+/* Only for the message to somebody whose program listens elsewhere than at {port}: hence no more
+ * ports than a sentence has room for. */
 unsigned command_ports(pid_t leader, char *out, size_t cap)
 {
     AUTO_FREE struct sockets *l = calloc(1, sizeof(*l));

@@ -132,6 +132,8 @@ static int process_start(struct command_process *p, struct err *err)
     return r;
 }
 
+/* The kernel tells of a parent's death from the call on: one that died before it is found by
+ * asking. */
 int command_become(pid_t parent, char **argv, struct err *err)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
@@ -258,7 +260,9 @@ static int64_t next_delay(struct command_process *p, int64_t lived)
     return ms < DELAY_MAX_MS ? ms : DELAY_MAX_MS;
 }
 
-/* One more life of it; for how long it was ready. */
+/* One more life of it; for how long it was ready.
+ *
+ * Its first life was begun by command_process_start(), whose caller wants to know how it went. */
 static int64_t live_once(struct command_process *p)
 {
     struct err err = ERR_INIT;
@@ -316,6 +320,8 @@ int command_process_start(const struct command_process_options *o, struct comman
     return 0;
 }
 
+/* The program ends first, with its grace, while the keeper still waits for it: that one sees the
+ * end, and `stopping` keeps it from starting another one and from freeing what is used here. */
 struct command_process *command_process_stop(struct command_process *p)
 {
     int status;

@@ -63,6 +63,9 @@ static void watch_on_event(uv_poll_t *h, int status, int events)
         watch_end_upstream(w->pass);
 }
 
+/* A descriptor of its own, since libuv polls each one only once in a loop, and the connection's is
+ * polled already. UV_DISCONNECT tells of the end alone: the next request of the client, which may
+ * be there already, stays unread. */
 static void watch_start(struct pass *x)
 {
     struct watch *w = calloc(1, sizeof(*w));
@@ -328,6 +331,9 @@ static int fail(struct pass *x, int status, const char *text, struct err *err)
     return http_reply_json(x->call, status, v, err);
 }
 
+/* What went wrong is whose fault, in this order: the client's (its body is too large, too slow, or
+ * cut off), ours (no memory), the program's, which was not asked (503), answered too late (504), or
+ * ended or wrote nonsense with the request in its hands (502). */
 static int tell_failure(struct pass *x, int r, const struct err *why, struct err *err)
 {
     char text[600];
@@ -378,6 +384,8 @@ static int pass_through(struct pass *x, struct err *err)
     return r < 0 ? r : pass_answer(x, &a, err);
 }
 
+/* Once a head was sent there is no way to say that something failed but to end the connection: a
+ * client that sees a body that is cut off knows that it is not whole. */
 int command_proxy_pass(struct command_proxy *p, struct http_call *c, const char *id,
                        struct command_passed *ret, struct err *err)
 {

@@ -102,7 +102,11 @@ static int version_page(struct turn *t, struct err *err)
 }
 
 /* As the Open Inference Protocol asks it, and gateways do; NULL: it is another path. A program that
- * answers any path must not seem to be another version. */
+ * answers any path must not seem to be another version.
+ *
+ *     /v2/models/NAME/ready               ours: is it ready?
+ *     /v2/models/NAME/versions/7/ready    ours, with the number of this version; 404 for others
+ *     anything else                       the program's */
 static page_fn *ready_page(const struct command_server *s, const char *path)
 {
     static const char begin[] = "/v2/models/", versions[] = "/versions/";
@@ -151,6 +155,8 @@ static int ask_for_key(struct turn *t, struct err *err)
     return server_key_ask(t->call, err);
 }
 
+/* There is no queue here: what is passed on waits in the program. --queue limits how much that is.
+ */
 static int pass_on(struct turn *t, struct err *err)
 {
     struct command_server *s = t->server;
@@ -185,6 +191,7 @@ static void account(const struct turn *t, int r)
     access_log_write(&s->log, &line);
 }
 
+/* A client's own id is taken over only when it can stand in a log line and in a header as it is. */
 static void choose_id(struct command_server *s, const char *asked, char out[ID_MAX + 1])
 {
     static const char good[] =
@@ -198,6 +205,9 @@ static void choose_id(struct command_server *s, const char *asked, char out[ID_M
                        (unsigned long long)++s->requests);
 }
 
+/* The key counts whatever was chosen, but for the few paths that server_key.c leaves open. The id
+ * goes into the answer before anything is done, so that refusals have one as well.
+ */
 static int on_request(void *user, struct http_call *c, struct err *err)
 {
     struct turn t = { .server = user, .call = c, .began_ns = (int64_t)uv_hrtime() };
@@ -281,6 +291,11 @@ static int server_drain(struct command_server *s, struct err *err)
     return r;
 }
 
+/* Without --late the port is open before the program runs, and answers 503 until it is ready; with
+ * it the port opens only then, for balancers that take a port that answers as one that is ready.
+ *
+ * The program is stopped (command_server_run) after the last request was drained: it answers them.
+ */
 static int server_live(struct command_server *s, struct err *err)
 {
     const struct command_process_options p = {

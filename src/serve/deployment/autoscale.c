@@ -109,6 +109,12 @@ static int64_t autoscale_part(const struct autoscale *rule)
     return rule->cool_down / AUTOSCALE_PARTS > 0 ? rule->cool_down / AUTOSCALE_PARTS : 1;
 }
 
+/* The highest load of a cool-down in parts of it, each with its own maximum, as a ring: there is
+ * one part more than a cool-down has, as the oldest lies in it only with its end. So a load is
+ * remembered for up to a twelfth longer than the rule says, never shorter.
+ *
+ * After a gap nothing is known of the time before: the memory begins anew, and `since` keeps
+ * replicas from being taken away before a whole cool-down was seen. */
 static void autoscale_remember(const struct autoscale *rule, struct autoscale_memory *m,
                                const struct autoscale_seen *seen)
 {
@@ -187,6 +193,9 @@ static int64_t autoscale_latest(const struct autoscale_memory *m)
     return one < other ? one : other;
 }
 
+/* `mean` is in hundredths, so that 110 is 1.1 times the target. It decides whether, over two
+ * seconds; how many is decided by the lower of the last two looks, as a mean that a load has only
+ * begun to lift is too low, and would ask for a second step a moment later. */
 static unsigned autoscale_up(const struct autoscale *rule, const struct autoscale_memory *m,
                              const struct autoscale_seen *seen, char why[AUTOSCALE_WHY])
 {

@@ -78,6 +78,8 @@ static int run_gateway(void *arg, struct err *err)
 
 /* ---- replicas ---- */
 
+/* Texts are compared: keys are sorted and members stand in their order, so that the same plan and
+ * the same replicas make the same text, and the gateway is told only of what has changed. */
 int controller_write_spec(struct controller *x, struct strs *keys, struct err *err)
 {
     const struct deployment_here here = { .listen = x->o->listen,
@@ -124,6 +126,9 @@ bool controller_told(const struct controller *x, const char *group, unsigned n)
     return false;
 }
 
+/* A controller that was started again knows nothing of what the job was told, and tells it all
+ * again: the same number twice changes nothing. -1 stands for a number that may or may not have
+ * arrived. */
 static int tell_size(struct controller *x, const char *group, unsigned n, struct err *err)
 {
     size_t i = 0;
@@ -221,6 +226,9 @@ static int delete_past(struct controller *x, const struct strs *keys, struct err
 
 /* ---- looking ---- */
 
+/* The gateway is asked once a second for the status that others read, and at each look only while
+ * something waits for what it says. What has a new revision is published at once, so that nobody
+ * takes the status of before for that of the new plan. */
 static int report(struct controller *x, json_t **ret, struct err *err)
 {
     const char *answer = NULL;
@@ -254,6 +262,16 @@ static int report(struct controller *x, json_t **ret, struct err *err)
     return r;
 }
 
+/* The order keeps requests answered whatever comes between:
+ *
+ *     apply      who leaves is no longer in the gateways' specs …
+ *     sizes      … before the job is told to stop it
+ *     keys       an address is forgotten when the job has been told
+ *     updates    steps by what all gateways said of the plan that is in force
+ *     moves      likewise
+ *
+ * A size that the job refuses is told at the end: it must not keep an update from going on, which
+ * may be what makes room. */
 static int look_at_gateway(struct controller *x, const struct strs *keys, struct err *err)
 {
     AUTO_JSON *said = NULL;

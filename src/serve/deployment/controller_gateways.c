@@ -99,7 +99,10 @@ int controller_gateways_join(struct controller *x, json_t *status, struct err *e
 
 /* ---- what went through them ---- */
 
-/* By a file, as it may be long. */
+/* By a file, as it may be long.
+ *
+ * Counts are sums since the gateway began, and are added by what they have grown; "base": these are
+ * only remembered, and what comes on top of them will count. */
 static int gateways_add(struct controller *x, unsigned i, const char *text, struct err *err)
 {
     AUTO_FREE char *path = path_join(x->o->dir, "counts.json");
@@ -163,7 +166,10 @@ static int second_put(struct controller *x, const char *what, const json_t *v, s
     return r < 0 ? r : task_store_put(&x->store, key, text, err);
 }
 
-/* `status` NULL: it does not listen yet. */
+/* `status` NULL: it does not listen yet.
+ *
+ * The beat only has to be another one each time: by the clock it is that also after this task was
+ * started again. */
 static int second_say(struct controller *x, json_t *status, int64_t revision, struct err *err)
 {
     AUTO_JSON *report = NULL;
@@ -284,6 +290,8 @@ static int second_shares(struct controller *x, struct err *err)
     return x->shares ? 0 : err_oom(err);
 }
 
+/* It says that it is there, and has no plan yet, before it reads one: otherwise the first gateway
+ * could take the next step between the two, and not wait for one that goes by the plan before. */
 int second_gateway_begin(struct controller *x, struct err *err)
 {
     AUTO_FREE char *text = NULL;
@@ -302,6 +310,10 @@ int second_gateway_begin(struct controller *x, struct err *err)
     return r < 0 ? r : replica_key_await(&x->store, x->key_file, err);
 }
 
+/*     plan and shares from the store ──► our spec ──► HAProxy ──► a report that names the revision
+ *
+ * In this order: the report says that HAProxy has that revision, and the first gateway goes on by
+ * it. */
 int second_gateway_look(struct controller *x, struct err *err)
 {
     AUTO_STRS keys = { 0 };

@@ -10,6 +10,8 @@
 
 /* ---- keeping it ---- */
 
+/* The revision is what the other gateways, and who waits for an answer, compare: it grows with each
+ * change. */
 static int put_plan(struct controller *x, json_t *plan, struct err *err)
 {
     AUTO_FREE char *text = NULL;
@@ -33,7 +35,10 @@ static int note_event(void *arg, const char *text)
     return 0;
 }
 
-/* What an update has left is taken out of the registry only afterwards. */
+/* What an update has left is taken out of the registry only afterwards.
+ *
+ * The store first: a controller that dies in between is followed by one that reads the new plan
+ * there, and nothing was done yet that the store does not know. */
 int controller_take_plan(struct controller *x, json_t *plan, struct err *err)
 {
     int r = put_plan(x, plan, err);
@@ -98,7 +103,10 @@ static int try_request(struct controller *x, const char *id, const char *text, j
     return 1;
 }
 
-/* What is no request of ours is deleted: it would be in the way of others for ever. */
+/* What is no request of ours is deleted: it would be in the way of others for ever.
+ *
+ * The answer is in the plan, by the request's id, before the request is deleted. One that is killed
+ * in between finds the request again, and its answer: it is carried out once. */
 static int take_request(struct controller *x, const char *key, struct err *err)
 {
     const char *id = str_starts(key, DEPLOYMENT_ASK) ? key + strlen(DEPLOYMENT_ASK) : "";
@@ -129,7 +137,10 @@ int controller_requests(struct controller *x, struct err *err)
 
 /* ---- updates ---- */
 
-/* How often one of the new version's replicas was started again since it was first seen. */
+/* How often one of the new version's replicas was started again since it was first seen.
+ *
+ * Attempts are counted for the life of the job; those of before the update say nothing of the
+ * version. So they are counted from what they were at the first look at this serial. */
 static int64_t starts_of(struct controller *x, size_t at, const json_t *model,
                          const struct strs *keys)
 {
@@ -298,7 +309,10 @@ static int follow_plan(struct controller *x, const json_t *model, json_t *versio
 }
 
 /* Each place of an alias is tried once: a version that was given up, or cannot be served, stays out
- * until the alias names another one. */
+ * until the alias names another one.
+ *
+ * "followed" is in the same plan as what became of it, also of a refusal: who is killed meanwhile
+ * tries again, and nobody tries twice. */
 static int follow_model(struct controller *x, const json_t *model, struct err *err)
 {
     const char *name = json_string_value(json_object_get(model, "name"));

@@ -150,7 +150,9 @@ struct news {
     char why[16], node[256];
 };
 
-/* "a:1,0,node,60000,nm3" */
+/* "a:1,0,node,60000,nm3"
+ *
+ * TASK, ATTEMPT, WHY, MS until it is taken away (-1: not known), NODE: rendezvous/kv.h. */
 static bool news_parse(const char *word, const char *group, struct news *ret)
 {
     AUTO_STRS part = { 0 };
@@ -265,7 +267,11 @@ static int take_news(struct move_look *x)
     return r;
 }
 
-/* Who came back elsewhere, was scaled away, was taken away, or stays after all. */
+/* Who came back elsewhere, was scaled away, was taken away, or stays after all.
+ *
+ * The attempt tells whether it came back: the next start of a task has a higher one. What is
+ * stopping stays here although the job does not name it any more: it has been told, and its new
+ * start is not there yet. */
 static void forget_past(struct move_look *x)
 {
     json_t *list = entries_of(x->model);
@@ -281,7 +287,11 @@ static void forget_past(struct move_look *x)
     }
 }
 
-/* More at once; fewer again only when as many as there should be are ready without them. */
+/* More at once; fewer again only when as many as there should be are ready without them.
+ *
+ * A replica that was started for the others is itself one beyond the number, the last one: it goes
+ * when those who moved are back. Its going is a matter of what is ready, so that there are never
+ * fewer. */
 static int set_extra(struct move_look *x)
 {
     json_t *moving = json_object_get(x->model, "moving"), *e;
@@ -310,7 +320,12 @@ static int move_set_phase(struct move_look *x, json_t *e, const char *phase)
                : 0;
 }
 
-/* What has nobody in its place yet stays, and if it is the last one, until it is taken away. */
+/* What has nobody in its place yet stays, and if it is the last one, until it is taken away.
+ *
+ * Of nodes that leave, as many others have to be ready as there should be replicas. A container
+ * that the cluster takes back gets nobody in its place, and waits for one only.
+ *
+ * Its address is kept: its key in the store may be another start's by the time it has drained. */
 static int begin_drain(struct move_look *x, json_t *e)
 {
     int64_t index = json_int_or(e, "index", -1);

@@ -16,6 +16,8 @@ static bool plan_is_version(const json_t *v)
            json_is_string(json_object_get(v, "path"));
 }
 
+/* What the rest of this file, and the controller, takes for granted of a model: its version to
+ * serve is one of its versions. Whatever else is missing has a default where it is read. */
 static bool plan_is_model(const json_t *m)
 {
     const json_t *versions = json_object_get(m, "versions"), *v;
@@ -140,6 +142,9 @@ unsigned deployment_gateways(const json_t *plan)
     return n < 1 ? 1 : n > GATEWAYS_MOST ? GATEWAYS_MOST : (unsigned)n;
 }
 
+/* A group with no version in it has no replicas; neither has one whose version an update is
+ * stopping. That goes by way of the size, so that the job ends its tasks as it does after a scaling
+ * down. Replicas that make room for ones that move come on top. */
 unsigned deployment_group_size(const json_t *model, const char *group)
 {
     const json_t *v = version_in(model, group);
@@ -174,6 +179,8 @@ static bool place_number(const char **at, int64_t *ret)
     return str_to_i64(text, 0, INT32_MAX, ret) == 0;
 }
 
+/* GROUP/SERIAL/INDEX/ATTEMPT/HOST:PORT. What does not have all of it is nobody's, and passed
+ * over. */
 static bool place_parse(const char *key, struct place *ret)
 {
     const char *at, *slash;
@@ -199,7 +206,11 @@ static bool place_of(const struct place *p, const char *group, int64_t serial)
            memcmp(group, p->group, p->group_len) == 0;
 }
 
-/* Did the replica come back elsewhere? */
+/* Did the replica come back elsewhere?
+ *
+ * A key is never changed: a replica that is started again, here or on another node, writes a new
+ * one under its next attempt. Until the controller has deleted the old one both are there, and the
+ * old address would get requests that nobody answers. */
 static bool is_older(const struct place *p, const struct strs *keys)
 {
     struct place other;
@@ -212,6 +223,7 @@ static bool is_older(const struct place *p, const struct strs *keys)
     return false;
 }
 
+/* What is no key of a replica at all is not past: it is not ours to delete. */
 bool deployment_is_past(const json_t *plan, const char *key, const struct strs *keys)
 {
     struct place p;
@@ -295,6 +307,10 @@ static bool is_listed_at(const json_t *list, const char *address)
     return false;
 }
 
+/* The replicas that the gateway is told of. In the order of the tests, left out are: keys that
+ * cannot be read, other groups and earlier versions in this one, replicas beyond the size, those
+ * that were started again since, those whose move has come to draining, and a second one at an
+ * address. */
 static json_t *replicas_of(const json_t *model, const json_t *version, const struct strs *keys)
 {
     const char *group = json_string_value(json_object_get(version, "group"));
@@ -350,7 +366,10 @@ static json_t *versions_of(const json_t *model, const struct strs *keys)
     return take(list);
 }
 
-/* A new version is watched by the gateway, which knows what became of each request. */
+/* A new version is watched by the gateway, which knows what became of each request.
+ *
+ * `shares`: this gateway sees a part of the requests only, and gets its share from the first one,
+ * which judges by all of them. */
 static int add_canary(const json_t *model, const json_t *shares, json_t *into)
 {
     const json_t *update = json_object_get(model, "update");
@@ -379,6 +398,7 @@ static int add_canary(const json_t *model, const json_t *shares, json_t *into)
     return 0;
 }
 
+/* The gateway refuses keys that it does not know: what is the plan's own is taken out. */
 static json_t *model_of(const json_t *model, const json_t *shares, const struct strs *keys)
 {
     static const char *const ours[] = { "replicas", "groups",    "previous", "follow",

@@ -2,10 +2,12 @@
  * key-value store; and the spec of its gateway that follows from it. Pure.
  *
  *     {"name": "shop", "revision": 7, "serial": 2, "registry": "/models", "use": "shop-4f2a91c0",
- *      "platform": "yarn", "direct": false, "gateways": 2, "origin": {"machine": "…", "registry":
- * "/models"}, "models": [{"name": "resnet", "replicas": 2, "groups": ["a", "b"], "serve": 1,
- * "previous": 0, "follow": "champion", "versions": [{"version": 1, "group": "a", "serial": 1,
- * "path": "/models/…/1", "format": "onnx", "library": "/…/libonnxruntime.so", "sha256": "…",
+ *      "platform": "yarn", "direct": false, "gateways": 2,
+ *      "origin": {"machine": "…", "registry": "/models"},
+ *      "models": [{"name": "resnet", "replicas": 2, "groups": ["a", "b"], "serve": 1,
+ *        "previous": 0, "follow": "champion",
+ *        "versions": [{"version": 1, "group": "a", "serial": 1, "path": "/models/…/1",
+ *                      "format": "onnx", "library": "/…/libonnxruntime.so", "sha256": "…",
  *                      "manifest": "…"}],
  *        "update": {…}, "next": {…}, "last": {…}, "settings": {"cpus": "1"},
  *        "autoscale": {…}, "scaled": {…}, "moving": {…}}],

@@ -98,6 +98,11 @@ static int no_canary(const json_t *model, struct err *err)
     return -EINVAL;
 }
 
+/*     no update runs, another version       it begins
+ *     no update runs, the same version      refused; but another alias to follow is taken over
+ *     one runs                              refused, unless "replace" is said: then that one is
+ *                                           taken back, or ends, and this request waits as "next"
+ */
 static int ask_update(json_t *plan, json_t *model, const json_t *q, int64_t now, struct err *err)
 {
     int64_t number = json_int_or(json_object_get(q, "version"), "version", 0);
@@ -128,6 +133,8 @@ static int ask_update(json_t *plan, json_t *model, const json_t *q, int64_t now,
 
 /* ---- return, scale ---- */
 
+/* An update that waits behind the present one goes too: who takes back wants what was served
+ * before, not the next version. */
 static int ask_return(json_t *plan, json_t *model, const json_t *q, int64_t now, struct err *err)
 {
     AUTO_FREE char *why =
@@ -241,6 +248,8 @@ static int run(json_t *plan, const char *text, const char *id, int64_t now, stru
     return err_set(err, -EINVAL, "'%.64s' is not a request", text_of(q, "do"));
 }
 
+/* The oldest ones go, as the plan would grow without end; who asked looks for its answer within
+ * seconds. */
 static int answer(json_t *plan, const char *id, const struct err *refused, struct err *err)
 {
     json_t *answers = json_object_get(plan, "answers");
@@ -280,6 +289,10 @@ int deployment_refuse(json_t *plan, const char *id, const struct err *why, struc
     return deployment_answer(plan, id) ? 0 : answer(plan, id, why, err);
 }
 
+/* A request is tried on a copy, so that one that is refused halfway leaves the plan as it was; its
+ * refusal is then the only change. Changes and answer are in one document, which is written at
+ * once: a controller that is killed has either done both or nothing, and one that finds the answer
+ * does not carry the request out again. */
 int deployment_request(json_t *plan, const char *id, const char *text, int64_t now, struct err *err)
 {
     struct err refused = ERR_INIT;

@@ -181,6 +181,8 @@ static bool is_same_update(const json_t *a, const json_t *b)
            json_equal(json_object_get(a, "to"), json_object_get(b, "to"));
 }
 
+/* By what differs between two plans, since that is all that is known: a change that is made again
+ * by a controller that was started in between differs in nothing, and is not told twice. */
 static int story_of_model(const struct story *s, const json_t *before, const json_t *after)
 {
     const json_t *old = json_object_get(before, "update"), *now = json_object_get(after, "update");

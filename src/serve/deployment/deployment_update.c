@@ -70,6 +70,8 @@ static const json_t *seen_version(const struct update_seen *seen, int64_t number
     return deployment_version(seen->report, number);
 }
 
+/* `told` first: a report of a gateway that does not have the plan yet says nothing of the new
+ * version. */
 static enum update_event see_warming(const json_t *model, const struct update_seen *seen,
                                      char why[WHY])
 {
@@ -138,6 +140,15 @@ static enum update_event see_watching(const json_t *model, const struct update_s
     return UPDATE_GOOD;
 }
 
+/* What each phase waits for, all of it seen and nothing remembered, so that a controller that was
+ * started in the middle of it sees the same:
+ *
+ *     WARMING    as many replicas of the new version are ready as the model has
+ *     WATCHING   the gateway's judgement (rollout.h), or the time to watch
+ *     ROUTING    every gateway serves the version that is kept, and has no canary
+ *     DRAINING   no gateway has a replica of the other one left: the spec leaves them out, and a
+ *                gateway reports them for as long as they have requests
+ *     STOPPING   the job has taken the size 0 of the other group */
 static enum update_event see(const json_t *model, const struct update_seen *seen, char why[WHY])
 {
     const json_t *update = json_object_get(model, "update");
@@ -196,6 +207,8 @@ static const char *free_group(const json_t *model)
     return NULL;
 }
 
+/* The serial number is new for each update, also to a version that was there before: keys that
+ * replicas of an earlier update left for this group do not count then. */
 static int add_version(json_t *plan, json_t *model, const json_t *entry, const char *group,
                        struct err *err)
 {
@@ -272,6 +285,8 @@ static int end(json_t *plan, json_t *model, int64_t now, struct err *err)
     return deployment_update_begin(plan, model, next, now, err);
 }
 
+/* Events that have no row in this phase are passed over: a replica can break, or a person change
+ * their mind, when it is too late to matter. */
 static int step(json_t *plan, json_t *model, enum update_event e, const char *why, int64_t now,
                 struct err *err)
 {

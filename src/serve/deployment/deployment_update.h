@@ -1,11 +1,11 @@
 /* deployment_update.h - a new version of a model takes the place of the one that serves, or does
  * not. Pure: it changes the plan by what was seen.
  *
- *               warm              good                routed             idle             stopped
- *     WARMING ────────► WATCHING ───────► ROUTING ───────────► DRAINING ───────► STOPPING ───────►
- * NONE │ late, broken,   │ bad, broken,    ▲   the version that is kept gets all requests, the │
- * taken back      │ taken back      │   other one answers what it has and is stopped
- *        └─────────────────┴─────────────────┘
+ *     WARMING ──warm──► WATCHING ──good──► ROUTING ──routed──► DRAINING ──idle──► STOPPING ──► NONE
+ *        │                  │                 ▲
+ *        │ late, broken,    │ bad, broken,    │   the version that is kept gets all requests, the
+ *        │ taken back       │ taken back      │   other one answers what it has and is stopped
+ *        └──────────────────┴─────────────────┘
  *
  * All of it is in the plan, as "update": {to, from, phase, since, by, why, percent, errors, slower,
  * requests, watch, warm, id}; `result` is there once it is decided, and "serve" of the model is

@@ -22,6 +22,9 @@ static int64_t seen_revision(const struct gateway_seen *s)
     return json_int_or(s->report, "revision", -1);
 }
 
+/* `silent` counts looks in which its beat stood still, `behind` those in which it had not the plan:
+ * a gateway that hangs is left out of the sums after three seconds, and not waited for any more
+ * after thirty. */
 int gateway_seen_look(struct gateway_seen *s, const char *text, int64_t revision, struct err *err)
 {
     json_t *report = NULL;
@@ -102,7 +105,11 @@ static bool reports_is(const json_t *replica, const char *state)
     return str_eq(json_string_value(json_object_get(replica, "state")), state);
 }
 
-/* One that a gateway still has something for is not gone. */
+/* One that a gateway still has something for is not gone.
+ *
+ *     here          there          of all
+ *     drained       draining       draining: whoever waits to stop it waits for every gateway
+ *     (no row)      leaving        leaving, with what is in flight there */
 static int reports_replicas(json_t *version, const json_t *other, struct err *err)
 {
     const json_t *rows = json_object_get(other, "replicas"), *row;
@@ -129,6 +136,8 @@ static int reports_replicas(json_t *version, const json_t *other, struct err *er
     return 0;
 }
 
+/* `ready` is the least of all: a replica counts as ready only if every gateway that counts can send
+ * to it, so that an update goes on only then. */
 static int reports_model(json_t *model, const json_t *other, struct err *err)
 {
     const json_t *versions = json_object_get(model, "versions");
@@ -171,6 +180,8 @@ int gateway_reports_begin(json_t *status, struct err *err)
     return reports_row(status, status, 0, "ready", err);
 }
 
+/* A gateway that does not count gets a row, but adds nothing: its numbers are old. `age_ms` becomes
+ * that of the oldest look; -1, which says that HAProxy has not been looked at, stays. */
 int gateway_reports_join(json_t *status, const struct gateway_seen *s, unsigned index,
                          struct err *err)
 {

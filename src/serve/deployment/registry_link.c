@@ -87,6 +87,8 @@ static struct timespec time_of_tokens(void)
     return path && stat(path, &st) == 0 ? st.st_mtim : (struct timespec){ 0 };
 }
 
+/* The agent writes new tokens into the same file before the old ones expire: a session that was
+ * opened with those would fail from then on. */
 static bool are_same_tokens(const struct registry_link *x)
 {
     struct timespec now = time_of_tokens();
@@ -131,7 +133,10 @@ static int link_begin(struct registry_link *x, struct err *err)
     return x->why.code;
 }
 
-/* After each use, with its result. */
+/* After each use, with its result.
+ *
+ * Only the first failure of a time counts, so that `again` is not pushed on by those who were
+ * turned away because of it. */
 static int link_end(struct registry_link *x, int r, const struct err *err)
 {
     if (is_answer(r) || !models_is_remote(x->registry) || loop_now(x->loop) < x->again)

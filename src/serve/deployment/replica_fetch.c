@@ -82,7 +82,10 @@ static int replica_fetch_connect(void *user, struct session **ret, struct err *e
     return registry_session_new(f->t->loop, false, ret, err);
 }
 
-/* It is open in the program that we become, too. */
+/* It is open in the program that we become, too.
+ *
+ * The lock is on the open file, which the model server inherits by exec(2): the version cannot be
+ * removed from the cache until that ends, however it ends. */
 static int keep_lock(int fd, struct err *err)
 {
     int flags = fcntl(fd, F_GETFD);

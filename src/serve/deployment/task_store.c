@@ -50,7 +50,9 @@ int task_store_delete(struct line_client *c, const char *key, struct err *err)
     return store_ask(c, &answer, err, "del %s", key);
 }
 
-/* 0: "none", or "timeout". */
+/* 0: "none", or "timeout".
+ *
+ * The answer is the line client's, until its next request: hence the copy. */
 static int take_value(const char *answer, char **ret, struct err *err)
 {
     if (!str_starts(answer, "value "))

@@ -117,7 +117,9 @@ static int close_minute(struct traffic_history *h)
     return 0;
 }
 
-/* A series that has had nothing in a quarter, and is not in the gateway, goes. */
+/* A series that has had nothing in a quarter, and is not in the gateway, goes.
+ *
+ * The day's rows are one document of the store: it begins anew with the day. */
 static int close_quarter(struct traffic_history *h)
 {
     size_t kept = 0;

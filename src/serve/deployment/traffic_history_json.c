@@ -53,6 +53,8 @@ static bool is_minute(int64_t v)
     return v > 0 && v < MINUTE_MAX;
 }
 
+/*     ["resnet", 2, 29854321, 1200, 3, 4100, 19800]
+ *     model, version, minute since 1970, requests, errors, p50 and p99 in microseconds */
 static bool is_row(const json_t *row)
 {
     bool good = json_array_size(row) == 7 && json_is_string(json_array_get(row, 0));
@@ -188,6 +190,8 @@ int traffic_history_show(const json_t *rows, int64_t from, json_t *list, struct 
     return r;
 }
 
+/* A minute is closed by writing its row, and the open document follows: between the two it is in
+ * both, and `is_shown` keeps it from being shown twice. */
 int traffic_history_show_open(const json_t *open, bool quarter, int64_t from, json_t *list,
                               struct err *err)
 {

@@ -1,7 +1,7 @@
 /* access_log.h - one line for each request, when asked for:
  *
  *     2026-11-19T01:02:03.456Z id=9f3c-1 from=127.0.0.1 "POST /v2/models/m/infer" status=200
- * in=3190 out=131 total_us=212 queue_us=12 run_us=45 rows=1
+ *         in=3190 out=131 total_us=212 queue_us=12 run_us=45 rows=1
  *
  * (on one line.) What clients say is written so that it cannot look like something else. A disk
  * that is full, or a pipe that nobody reads, loses lines, never requests, and holds nobody up. */

@@ -34,6 +34,7 @@ int64_t batch_rows(const struct signature *s, const struct tensors *in)
     return in->v[0].dims[0] > 0 ? in->v[0].dims[0] : -1;
 }
 
+/* The order counts: order_inputs() (exchange.c) has put it right for all but dynamic signatures. */
 bool batch_alike(const struct tensors *a, const struct tensors *b)
 {
     if (a->n != b->n)
@@ -138,6 +139,9 @@ static void run_one(struct batch *b, struct batch_request *q)
     q->result = b->ops->run(b->model, &q->in, &q->out, &q->err);
 }
 
+/* False when the requests have to be run one by one: they could not be joined, the run failed,
+ * which may be the fault of one of them alone, or the outputs do not have a row for each row
+ * (`apart`, which who fills batches remembers). */
 static bool run_joined(struct batch *b)
 {
     struct err err = ERR_INIT;

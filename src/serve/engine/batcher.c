@@ -73,7 +73,10 @@ static void queue_remove(struct batcher *b, struct batch_request *q)
 
 /* ---- a batch ---- */
 
-/* How many from the head of the queue go together; *ret_rows of them in all. */
+/* How many from the head of the queue go together; *ret_rows of them in all.
+ *
+ * Only neighbours are joined: nobody is overtaken by a request that happens to fit, so that a large
+ * one cannot be kept waiting for ever by small ones. */
 static size_t count_next(const struct batcher *b, int64_t *ret_rows)
 {
     const struct batch_request *q = b->first;
@@ -188,7 +191,11 @@ static bool runs_here(const struct batcher *of, const struct batch *b)
            short_runs_expected(&of->runs, b->bytes);
 }
 
-/* True: it has run already. */
+/* True: it has run already.
+ *
+ * Each request gets a second reference here, the run's: its fiber may give up at the deadline while
+ * the backend still reads its tensors. Of a joined batch each holds a reference to the batch too,
+ * because its outputs look into those of the batch. */
 static bool start_batch(struct batcher *of)
 {
     int64_t rows = 0;
@@ -247,6 +254,8 @@ static void turn_in(struct batcher *b, int64_t ms)
     (void)uv_timer_start(&b->delay, on_delay, (uint64_t)ms, 0);
 }
 
+/* libuv calls it before it polls: after all that came in with this turn, and before the loop
+ * sleeps. That is what joins requests that arrived together without a delay for anybody. */
 static void on_turn(uv_prepare_t *h)
 {
     struct batcher *b = h->data;

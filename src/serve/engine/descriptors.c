@@ -8,6 +8,8 @@
 #define OWN 128      /* of the loop, libraries, logs and files of the model */
 #define STRANGERS 16 /* a share of all goes to connections that have not asked yet: admission.h */
 
+/* Admission keeps a sixteenth for connections that have not asked anything yet, so that `n`
+ * connections need n * 16/15 descriptors; the way back takes 15/16 of what there is. */
 size_t descriptors_room(size_t connections, size_t each, size_t others)
 {
     size_t wanted = (connections * each + others + OWN) / (STRANGERS - 1) * STRANGERS + STRANGERS;

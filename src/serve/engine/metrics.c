@@ -77,6 +77,12 @@ static int print_label(struct buf *out, const char *name, const char *value)
     return r < 0 ? r : buf_add_str(out, "\"");
 }
 
+/* Prometheus wants buckets that include all smaller ones, and the last one to be +Inf; here each
+ * value was counted once.
+ *
+ *     ydl_serve_queue_seconds_bucket{le="0.001"} 40
+ *     ydl_serve_queue_seconds_bucket{le="0.0025"} 57      40 of these are in the one before
+ *     ydl_serve_queue_seconds_bucket{le="+Inf"} 60        the same number as _count */
 static int print_histogram(struct buf *out, const char *name, const char *help,
                            const struct metrics_histogram *h)
 {

@@ -72,6 +72,8 @@ static void *runner_work(void *arg)
     return NULL;
 }
 
+/* The handle holds the loop only while something runs: a loop with nothing else to wait for must
+ * neither end nor spin then. */
 static void runner_on_ended(uv_async_t *a)
 {
     struct runner *r = a->data;

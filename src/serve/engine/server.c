@@ -212,6 +212,9 @@ static int drain_grpc(void *arg, struct err *err)
     return 0; /* what is left is seen by the connections that are open */
 }
 
+/* First /v2/health/ready says no, so that balancers look elsewhere, while connections stay open for
+ * LAST_MS: a client that is about to ask on a kept one gets its answer. gRPC drains beside that, as
+ * its connections end by a message of their own (GOAWAY). */
 static int server_drain(struct server *s, struct err *err)
 {
     struct draining d = { s, loop_in(s->loop, s->o->grace_ms) };
@@ -282,7 +285,11 @@ static int server_open_port(struct server *s, struct err *err)
     return r;
 }
 
-/* From listening to draining. `g` is the caller's, because loading may go on when this returns. */
+/* From listening to draining. `g` is the caller's, because loading may go on when this returns.
+ *
+ * By default the port is open before the model is loaded, and requests are answered 503. `late`
+ * opens it only when the model is ready: replicas of a deployment have it, so that one that was
+ * restarted in its place gets no requests before. */
 static int server_live(struct server *s, struct loading *g, bool *ret_stuck, struct err *err)
 {
     int64_t start = loop_now(s->loop);
@@ -311,6 +318,8 @@ static int server_live(struct server *s, struct loading *g, bool *ret_stuck, str
     return server_drain(s, err);
 }
 
+/* A library that hangs while it loads or runs cannot be stopped, and may use `s` and `g` at any
+ * moment: then neither is freed, and the caller has to end the process. */
 int server_run(struct loop *l, const struct server_options *o, bool *ret_stuck, struct err *err)
 {
     struct server *s = calloc(1, sizeof(*s));

@@ -30,6 +30,8 @@ struct called {
     size_t out; /* bytes of the answer, which is given away */
 };
 
+/* A failure has no message in gRPC, only a status and a text: what p->error() has put into the body
+ * is that text. */
 static int answer_call(struct called *d, struct err *err)
 {
     struct exchange_answer *a = &d->x.answer;
@@ -47,6 +49,7 @@ static int answer_call(struct called *d, struct err *err)
     return r;
 }
 
+/* The client's own deadline (grpc-timeout) counts if it is the earlier one. */
 static int drive_call(struct called *d, struct err *err)
 {
     struct server *s = d->server;
@@ -94,6 +97,7 @@ static void account_call(const struct called *d)
     access_log_write(&d->server->log, &line);
 }
 
+/* As by HTTP (server_key.c): what keeps watch needs no key. */
 static bool may_call(const struct server *s, const struct grpc_call *c)
 {
     const char *path = grpc_path(c);

@@ -117,7 +117,11 @@ static enum exchange_step request_too_large(struct turn *t)
     return fail(t, 413, EXCHANGE_EXHAUSTED, text);
 }
 
-/* One piece of the body: > 0, 0 at its end, negative with `err`. */
+/* One piece of the body: > 0, 0 at its end, negative with `err`.
+ *
+ * Memory is charged before it is used, and what was not read is given back: a thousand slow bodies
+ * are charged for what has come, not for what they announced. Where the length is known no byte
+ * beyond it is asked for: what follows is the next request. */
 static ssize_t server_read_piece(struct turn *t, struct err *err)
 {
     struct server_request *q = t->q;
@@ -210,7 +214,10 @@ struct watched {
     struct sock *sock;
 };
 
-/* Something to read is the next request, which is no business of this one's, or the end. */
+/* Something to read is the next request, which is no business of this one's, or the end.
+ *
+ * The byte is left where it is. A client that has closed its sending half looks the same as one
+ * that has gone, and counts as gone. */
 static void on_readable(void *user)
 {
     const struct watched *w = user;
@@ -410,6 +417,8 @@ static int drive(struct turn *t, struct err *err)
     return r;
 }
 
+/* The order is part of what clients see: headers of CORS stand on every answer, a 401 too, and a
+ * preflight, which browsers send without a key, is answered before keys are looked at. */
 int server_handle(void *user, struct http_call *c, struct err *err)
 {
     struct server *s = user;

@@ -91,6 +91,8 @@ static bool is_near(const struct comparing *c, double expected, double found)
     return fabs(found - expected) <= c->atol + c->rtol * fabs(expected);
 }
 
+/* Members of the answer that are not expected are passed over: an answer has an id and versions
+ * that nobody writes down. */
 static int compare_objects(struct comparing *c, yyjson_val *expected, yyjson_val *found)
 {
     size_t i, n;
@@ -117,6 +119,8 @@ struct flat {
     size_t left; /* of all values that lie in there */
 };
 
+/* A value of yyjson is 16 bytes, and an array is followed by all that it holds, at any depth: the
+ * next value behind the array says how far that goes. */
 static struct flat flat_of(yyjson_val *array)
 {
     size_t bytes = (size_t)((uint8_t *)unsafe_yyjson_get_next(array) - (uint8_t *)array);
@@ -249,6 +253,11 @@ static int take_request(yyjson_val *request, struct buf *file, struct err *err)
     return buf_add(file, text, n) < 0 ? err_oom(err) : 0;
 }
 
+/*     {"instances": […]}                                a request alone
+ *     {"request": {"instances": […]}, "expected": {"predictions": […]}, "rtol": 1e-4}
+ *
+ * *file becomes the request in either case. A file that is no JSON is left to whoever answers it.
+ */
 int warmup_expected_read(struct buf *file, struct warmup_expected *ret, struct err *err)
 {
     yyjson_doc *doc = file->len ? yyjson_read_opts((char *)file->data, file->len,

@@ -25,6 +25,7 @@ static uint64_t little_endian(const uint8_t *p)
     return n;
 }
 
+/* The head is the length and its checksum; the checksum of the bytes stands behind them. */
 int warmup_record_next(struct view *file, struct view *ret, struct err *err)
 {
     const uint8_t *head;

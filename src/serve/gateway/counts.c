@@ -50,7 +50,10 @@ static bool counts_times_grew(const struct histogram *now, const struct histogra
     return true;
 }
 
-/* Less of anything: it was begun anew. */
+/* Less of anything: it was begun anew.
+ *
+ * The other gateway was started again, or the version left its spec and came back: all that it has
+ * now is new. */
 static void counts_take_off(struct traffic_sum *now, const struct traffic_sum *before)
 {
     if (now->requests < before->requests || now->errors < before->errors ||

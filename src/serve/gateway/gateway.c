@@ -25,6 +25,8 @@
 #define RESTART_MAX_MS 5000
 #define END_MS 2000 /* more than the grace of the spec, for HAProxy to end */
 
+/* Fibers hold it across waits for HAProxy's answers: what the watcher saw must not be changed by an
+ * `apply` before it has acted on it. */
 int gateway_lock(struct gateway *g)
 {
     int64_t deadline = loop_in(g->loop, LOCK_MS);
@@ -100,7 +102,11 @@ static int gateway_keep_alive(struct gateway *g, int64_t *delay)
     return r;
 }
 
-/* A failure is no reason to end: HAProxy may be about to die, and the next look will see. */
+/* A failure is no reason to end: HAProxy may be about to die, and the next look will see.
+ *
+ * The order matters: servers first, then the routes, which lead only to versions that
+ * gateway_look() has seen a server of. What was done is seen at the next look, so a step of servers
+ * and the route that depends on it are never in one turn. */
 static void gateway_turn(struct gateway *g, int64_t *delay)
 {
     struct err err = ERR_INIT;
@@ -166,7 +172,10 @@ static int64_t gateway_left(const struct gateway *g, int64_t deadline)
 }
 
 /* Once nobody accepts, the port is closed: a client that comes now is refused, and can go
- * elsewhere, instead of waiting for an answer that nobody will give. */
+ * elsewhere, instead of waiting for an answer that nobody will give.
+ *
+ * HAProxy has copies of the socket, and lets go of them when it says that it has stopped: closed
+ * before that, the port would still take connections. */
 static void gateway_end(struct gateway *g)
 {
     int64_t deadline = loop_in(g->loop, g->spec ? g->spec->drain_ms + END_MS : 0);

@@ -4,8 +4,7 @@
  *
  *     {"do": "apply", "spec": "/path/spec.json"}     reads the spec again, or another one
  *     {"do": "status"}                               what gateway_status_json() says
- *     {"do": "totals"}                               requests of each version since it is in the
- * spec
+ *     {"do": "totals"}                               requests of each version since the spec has it
  *     {"do": "counts"}                               the same for another gateway to add …
  *     {"do": "add", "from": NAME, "counts": PATH}    … which does so by this
  *     {"do": "canary", "model": M, "percent": 10}    changes the canary's share at once

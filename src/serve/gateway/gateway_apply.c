@@ -119,6 +119,8 @@ static int apply_errors(const char *dir, struct err *err)
     return r;
 }
 
+/* One file for each map of haproxy_conf.h. They are only how a process begins: from then on `set
+ * map` changes its memory, not the files. */
 static int apply_maps(const char *dir, const struct gateway_spec *s,
                       const struct gateway_route *routes, struct err *err)
 {
@@ -161,6 +163,8 @@ static int apply_maps(const char *dir, const struct gateway_spec *s,
     return r;
 }
 
+/* For a new process beside a running one, what that one's servers are is known. The first process
+ * has none to look at, and its owner may have asked the replicas itself. */
 static bool apply_is_up(void *user, const char *backend, const char *address)
 {
     const struct gateway *g = user;
@@ -273,7 +277,11 @@ int gateway_launch(struct gateway *g, const struct gateway_spec *spec,
     return r;
 }
 
-/* What cannot be changed in a running process, as one text. */
+/* What cannot be changed in a running process, as one text.
+ *
+ * It is the configuration without servers, with the same directory each time, and hashes of the
+ * secrets, which are no part of its text: if two specs have the same, the run-time API is enough to
+ * get from one to the other, and otherwise there is a new process. */
 static int apply_core(const struct gateway_spec *spec, const struct gateway_secrets *secrets,
                       struct buf *out, struct err *err)
 {
@@ -318,7 +326,12 @@ static int apply_check(const struct gateway *g, const struct gateway_spec *spec,
     return 0;
 }
 
-/* The process before goes on with what it has. */
+/* The process before goes on with what it has.
+ *
+ * The new one answers the run-time API before the old one is told to accept no more: for a moment
+ * both accept on the one socket, and no connection is refused. haproxy_retire() waits until the old
+ * one has said that it stopped; a connection that it took later would still be answered by the old
+ * rules, for one with a key that was withdrawn. */
 static int apply_process(struct gateway *g, const struct gateway_spec *spec,
                          const struct gateway_route *routes, const struct gateway_secrets *secrets,
                          struct err *err)
@@ -375,6 +388,7 @@ static void apply_take(struct gateway *g, struct gateway_spec *spec, struct gate
     gateway_wake(g);
 }
 
+/* All that can fail comes first, and apply_take() last: a spec that is refused changes nothing. */
 int gateway_apply(struct gateway *g, const char *path, struct err *err)
 {
     AUTO(gateway_spec) struct gateway_spec *spec = NULL;

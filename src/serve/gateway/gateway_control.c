@@ -62,6 +62,8 @@ static int control_add(struct gateway *g, const json_t *v, json_t **ret, struct 
     return r < 0 ? r : json_make(ret, err, "{s:b}", "ok", 1);
 }
 
+/* Who sets a share by hand after the canary was taken back begins its rollout anew; 0 leaves it
+ * there. HAProxy is told at once, without a reload. */
 static int control_share(struct gateway *g, size_t at, unsigned percent, struct err *err)
 {
     struct gateway_model *m = &g->spec->models[at];
@@ -119,6 +121,8 @@ const char *gateway_replica(const struct gateway *g, const char *name)
     return NULL;
 }
 
+/* Processes of earlier reloads count as well: they may still have requests on it, and are not
+ * asked. */
 static bool control_is_idle(const struct gateway *g, const char *address)
 {
     for (size_t i = 0; i < g->view.n; i++) {
@@ -141,6 +145,8 @@ static int control_wait_idle(struct gateway *g, const char *address, int64_t ms,
     return r;
 }
 
+/* `found` points into the spec, which another command may replace while this one waits: hence the
+ * copy. The mark is one of the gateway, so that it outlives HAProxy's process and an `apply`. */
 static int control_drain(struct gateway *g, const json_t *v, json_t **ret, struct err *err)
 {
     const char *name = control_text(v, "replica", err);
@@ -235,6 +241,12 @@ static int control_lines(struct gateway *g, struct sock *s, struct buf *b)
     return r;
 }
 
+/*     ► {"do":"canary","model":"resnet","percent":10}\n
+ *     ◄ {"ok":true}\n
+ *     ◄ {"ok":false,"error":"there is no model 'resnet'","hint":""}\n
+ *
+ * One command after the other on a connection; commands of several connections run beside each
+ * other, and those that change the spec wait for the gateway's lock. */
 static void control_serve(void *user, struct visitor *visitor, struct sock *sock)
 {
     struct gateway *g = user;

@@ -33,6 +33,8 @@ unsigned gateway_up(const struct gateway *g, const char *model, int64_t version)
 
 /* ---- from a spec ---- */
 
+/* What is remembered of a model over an `apply`: the version that answers now, and a rollout of the
+ * same canary with all that was counted. A rollout of another version begins anew. */
 static void routes_keep(struct gateway_route *t, const struct gateway_route *before,
                         const struct gateway_model *m)
 {
@@ -120,6 +122,11 @@ static void routes_remember(struct gateway *g, struct gateway_route *t, const ch
     t->before_refused = s->refused;
 }
 
+/*     WATCHING   good ──► SHIFTED, and both are counted anew: the same number of requests
+ *                         again, now with all of the load
+ *     SHIFTED    good ──► DONE, but only when nothing is left on the old version and on
+ *                         processes of earlier reloads, which may still use it
+ *     both       bad  ──► RETURNED */
 static void routes_judge(struct gateway *g, struct gateway_route *t, const struct gateway_model *m)
 {
     char old_version[HAPROXY_BACKEND], new_version[HAPROXY_BACKEND], why[160] = "";
@@ -174,6 +181,9 @@ static void routes_roll(struct gateway *g, struct gateway_route *t, const struct
 
 /* ---- choosing ---- */
 
+/* A version that is SHIFTED or DONE has the place of the served one, and no share: requests come to
+ * it by route.map. It takes that place only if one of its replicas is up, or nothing else is: then
+ * it does not matter, and the 503 names the version that was asked for. */
 static void routes_choose(struct gateway *g, struct gateway_route *t, const struct gateway_model *m)
 {
     unsigned share = t->rolling ? rollout_share(&t->rollout) : m->percent;
@@ -208,7 +218,11 @@ static int routes_set(struct gateway *g, const struct gateway_route *t, const ch
 }
 
 /* The maps of a new process say something else than those of the one before, so each look compares
- * with what HAProxy itself was told. */
+ * with what HAProxy itself was told.
+ *
+ * The share comes last. A share above 0 must find its canary in the map; and when a new version has
+ * become the served one, a share that is set to 0 before the route would send requests back to the
+ * old one for a moment. */
 static int routes_tell(struct gateway *g, struct gateway_route *t, struct err *err)
 {
     int64_t canary = t->canary ? t->canary : t->version;

@@ -48,6 +48,7 @@ bool gateway_is_drained(const struct gateway *g, const char *address)
 
 /* ---- what there should be ---- */
 
+/* A version has one for HTTP/1.1, and may have one for gRPC. */
 #define MOST_BACKENDS (2 * GATEWAY_MODELS * GATEWAY_VERSIONS)
 
 struct wanted {
@@ -97,6 +98,7 @@ static int servers_list(struct gateway *g, struct wanted *w)
     return r;
 }
 
+/* Series of what left the spec are dropped: a replica's, and with an empty name a version's own. */
 static int servers_is_wanted(void *user, const char *backend, const char *server)
 {
     const struct wanted *w = user;
@@ -165,6 +167,12 @@ static int servers_ready(struct gateway *g, const struct reconcile_step *s, cons
     return haproxy_tell(g->loop, socket, err, READY, b, n, b, n, b, n, b, n, weight);
 }
 
+/* Each step is one line of commands, and HAProxy does the rest of a line when one of them failed.
+ * The next look starts from what it finds then: a server that was added and not enabled is in
+ * maintenance, which is RECONCILE_READY's case.
+ *
+ * A server is deleted only in maintenance, where HAProxy's idle connections to it are closed too.
+ * `del server` is refused until they are gone. */
 static int servers_step(struct gateway *g, const struct reconcile_step *s, struct err *err)
 {
     const char *socket = haproxy_socket(g->now.haproxy), *b = s->backend, *n = s->name;

@@ -30,6 +30,11 @@ static int status_traffic(struct gateway *g, const char *backend, const char *se
     return r;
 }
 
+/*     absent       HAProxy has no server for it, or has it in maintenance: not yet, or no longer
+ *     not ready    its health is asked for, and it does not say that it is ready
+ *     ready        it gets requests
+ *     draining     no new ones; it, or an old process of HAProxy, may have some still
+ *     drained      nothing is left: it can be stopped */
 static const char *status_state(const struct gateway *g, const struct haproxy_server *s)
 {
     if (!s || s->maintenance)
@@ -143,6 +148,8 @@ static int status_model(struct gateway *g, size_t at, json_t *list, struct err *
     return r;
 }
 
+/* `age_ms` says how old all this is: who decides by a status that HAProxy has not confirmed for
+ * long would decide by a memory. */
 int gateway_status_json(struct gateway *g, json_t **ret, struct err *err)
 {
     AUTO_JSON *models = json_array();

@@ -30,7 +30,17 @@ const char *haproxy_backend(char out[HAPROXY_BACKEND], const struct gateway_mode
 }
 
 /* A server that is added at run time does not get the default of pool-max-conn: without it, it
- * keeps no connection for the next request. */
+ * keeps no connection for the next request.
+ *
+ * Nor does it get anything of a `default-server` line, so that each server says all of it:
+ *
+ *     check inter 500ms           while it is up
+ *     fastinter, downinter 100ms  while it is coming or down: a new replica gets its first
+ *                                 request a tenth of a second after it is ready
+ *     rise 1 fall 2               one good check is enough, one bad one is not
+ *     observe layer4, error-limit 1, on-error mark-down
+ *                                 a refused connection takes it out at once, before any check
+ *     pool-purge-delay 1s         it cannot be deleted with idle connections: they end early */
 int haproxy_server_words(struct buf *out, const struct gateway_model *m, const char *backend,
                          unsigned weight)
 {
@@ -46,6 +56,15 @@ int haproxy_server_words(struct buf *out, const struct gateway_model *m, const c
     return r;
 }
 
+/* What is not obvious in it:
+ *
+ *     no strict-limits        start with fewer descriptors than asked for, instead of not at all
+ *     tune.bufsize            a request is kept for a second try only if it fits this buffer
+ *     hard-stop-after         of a process that was told to end; 0 would mean never
+ *     level admin             `add server`, `set server` and `del server` need it
+ *     abortonclose            a client that hung up leaves the queue
+ *     idle-close-on-response  a process that ends closes an idle connection behind its next
+ *                             answer: closed before, a request may be on its way to it */
 static int conf_global(const struct haproxy_conf *c, struct buf *out)
 {
     const struct gateway_spec *s = c->spec;
@@ -92,7 +111,10 @@ static int conf_global(const struct haproxy_conf *c, struct buf *out)
     return r;
 }
 
-/* The request's id is the client's, when it is one that can be printed, or a new one. */
+/* The request's id is the client's, when it is one that can be printed, or a new one.
+ *
+ * The three times of a log line are taken here and in the log's format, because HAProxy's own
+ * timers count milliseconds. */
 static int conf_ids(struct buf *out)
 {
     return buf_add_str(out, "    http-request set-var(txn.began) date(0,us)\n"
@@ -176,6 +198,18 @@ static int conf_names(const struct haproxy_conf *c, struct buf *out)
     return r == 0 && haproxy_grpc_is_wanted(c->spec) ? haproxy_grpc_names(c->dir, out) : r;
 }
 
+/* The order of these rules is the decision, and later ones win:
+ *
+ *     1. the version that is served                   route.map
+ *     2. the canary, if the draw is below its share   percent.map, canary.map
+ *     3. the version that the request itself names    versions.map
+ *
+ * A draw of 0 to 9999 is below `percent` hundredths of a percent as often as it should be. ':'
+ * cannot be the name of a backend, and stands for a version that is not there: with `found` alone
+ * it could not be told from a model that is not there, whose 404 has other words.
+ *
+ * All of them are maps, because `set map` changes an entry at once in the running process, and no
+ * request sees half of a change. */
 static int conf_routes(const struct haproxy_conf *c, struct buf *out)
 {
     const char *dir = c->dir;
@@ -273,6 +307,9 @@ static int conf_not_ready(const struct gateway_model *m, int64_t version, bool g
                       m->name, (long long)version);
 }
 
+/* A server in the configuration counts as up until its first check fails, and would get requests at
+ * once. So only those stand here that are known to be up; all others are added by the run-time API,
+ * which lets them begin as down. */
 static int conf_servers(const struct haproxy_conf *c, const struct gateway_model *m,
                         const struct gateway_version *v, const char *backend, struct buf *out)
 {

@@ -63,7 +63,12 @@ int haproxy_grpc_key(struct buf *out, const char *text)
 
 /* Of a message in a message the inner one is taken out first: a path of fields would be followed
  * beyond its end. A name that is not that of a model here is answered by the first model, which
- * says so. */
+ * says so.
+ *
+ * Where the names stand, by the numbers of the fields:
+ *
+ *     oip   ModelInferRequest, ModelMetadataRequest …   name 1, version 2, both texts
+ *     tfs   PredictRequest …                            model_spec 1 { name 1, version 2 { 1 } } */
 int haproxy_grpc_names(const char *dir, struct buf *out)
 {
     return buf_printf(

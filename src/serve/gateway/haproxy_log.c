@@ -40,7 +40,11 @@ static int log_split(const char *line, size_t n, char out[LOG_FIELDS_][LOG_FIELD
     return 0;
 }
 
-/* What a status of gRPC is in HTTP, as far as it says whose fault it was. */
+/* What a status of gRPC is in HTTP, as far as it says whose fault it was.
+ *
+ * By number: OK, CANCELLED, UNKNOWN, INVALID_ARGUMENT, DEADLINE_EXCEEDED, NOT_FOUND,
+ * ALREADY_EXISTS, PERMISSION_DENIED, RESOURCE_EXHAUSTED, FAILED_PRECONDITION, ABORTED,
+ * OUT_OF_RANGE, UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS, UNAUTHENTICATED. */
 static unsigned log_status(const char *grpc)
 {
     static const unsigned of[] = {

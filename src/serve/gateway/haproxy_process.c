@@ -147,6 +147,8 @@ static int process_spawn(struct haproxy *h, struct err *err)
     return r;
 }
 
+/* The kernel tells of a parent's death from the call on: one that died before it is found by
+ * asking. */
 int haproxy_become(pid_t parent, char **argv, struct err *err)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)

@@ -6,9 +6,14 @@
 
 #include <string.h>
 
-/* Bits of srv_admin_state. Forced, inherited or from the configuration makes no difference. */
+/* Bits of srv_admin_state. Forced, inherited or from the configuration makes no difference.
+ *
+ * 0x01 forced, 0x02 inherited from another server, 0x04 by the configuration, 0x20 because a name
+ * could not be looked up; 0x08 and 0x10 are a drain, forced or inherited. */
 #define ADMIN_MAINTENANCE (0x01 | 0x02 | 0x04 | 0x20)
 #define ADMIN_DRAIN (0x08 | 0x10)
+/* Of srv_op_state: 0 is down, 1 starting slowly, 2 up, 3 up and about to stop, which is what a
+ * drained server can be. */
 #define RUNNING 2 /* srv_op_state; 1 is a slow start */
 
 /* Cuts one line into cells; -E2BIG when there are more than `most`. */

@@ -1,6 +1,13 @@
 /* histogram.c - buckets that grow with what they count. */
 #include "serve/gateway/histogram.h"
 
+/*     bucket   0 …  15   0 … 15 µs, one value each
+ *             16 …  31   16 … 31, one each
+ *             32 …  47   32 … 63, two each
+ *             48 …  63   64 … 127, four each, and so on
+ *
+ * A bucket's number is the value's power of two and its next four bits. Clients of the control
+ * socket get these numbers in `totals`, so they stay. */
 #define SUB_BITS 4
 #define SUB (1U << SUB_BITS)
 

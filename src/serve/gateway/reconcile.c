@@ -72,6 +72,9 @@ static bool plan_holds(const struct haproxy_server *f, const struct reconcile_in
     return followed;
 }
 
+/* A step for one look. What is drained is looked at again until it is idle, because a server that
+ * still has requests or idle connections cannot be deleted; CUT ends the former, and the next look
+ * deletes. */
 static void plan_unwanted(struct plan *p, const struct haproxy_server *f,
                           const struct reconcile_input *in)
 {

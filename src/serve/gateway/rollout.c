@@ -56,7 +56,11 @@ const char *rollout_state_name(enum rollout_state s)
     return s < ROLLOUT_STATES_ ? state_names[s] : "unknown";
 }
 
-/* A tenth of the requests is enough to see that far too many fail: nobody waits for the rest. */
+/* A tenth of the requests is enough to see that far too many fail: nobody waits for the rest.
+ *
+ * As many failures as would be too many of all requests are too many whatever the rest are: the
+ * share is taken of `requests` at least, so that one failure of the first few does not end a
+ * rollout. */
 static bool rollout_is_early(const struct gateway_watch *w, const struct traffic_sum *s)
 {
     return s->requests * 10 >= w->requests;

@@ -108,6 +108,9 @@ static int spec_time(int64_t *out, const json_t *v, const struct spec_key *k, co
 
 /* ---- objects ---- */
 
+/* `at` has the type that the row's implies: char[GATEWAY_NAME] for a name, char * for paths,
+ * uint64_t for sizes, int64_t for times and SPEC_NUMBER, unsigned for SPEC_COUNT and, in
+ * hundredths, for SPEC_PERCENT. */
 static int spec_value(void *object, const struct spec_key *k, const json_t *v, const char *where,
                       struct err *err)
 {

@@ -124,7 +124,11 @@ static void sum_count(struct traffic_sum *s, const struct haproxy_request *q)
     histogram_add(&s->times, q->us);
 }
 
-/* The window that is open. */
+/* The window that is open.
+ *
+ * A minute is three windows of 20 seconds, so that what is called the last minute covers between 40
+ * and 60 seconds of a busy series. A window is begun by the first request that comes after the one
+ * before it is over: one that is too old is left out when the minute is asked for. */
 static struct traffic_sum *series_window(struct series *s, int64_t now)
 {
     if (now - s->began[s->at] >= TRAFFIC_WINDOW_MS) {
@@ -210,6 +214,8 @@ void traffic_add(struct traffic *t, const char *backend, const char *server,
     sum_add(&s->all, sum);
 }
 
+/* A second sum beside the windows, from a moment on: what a canary has answered since it got its
+ * share, and the other version meanwhile. */
 void traffic_mark(struct traffic *t, const char *backend, int64_t now)
 {
     size_t at;

@@ -30,6 +30,9 @@ int exchange_answered(struct exchange *x, struct err *err)
     return 0;
 }
 
+/* err->detail is the protocol's code where exchange_err() has set it. A plain -EINVAL comes from
+ * what reads requests (JSON, tensors, signatures); anything else is our own trouble, and must not
+ * look like the client's. */
 static enum exchange_code code_of(int r, const struct err *err)
 {
     if (err->detail > 0)
@@ -50,6 +53,8 @@ static void drop_request(struct exchange *x)
     x->id = NULL;
 }
 
+/* A request for which no route was found has no protocol yet: it is answered in the form of the
+ * Open Inference Protocol. What was written of an answer so far is dropped. */
 enum exchange_step exchange_fail(struct exchange *x, enum exchange_code code, const char *text)
 {
     const struct protocol *p = x->protocol ? x->protocol : &oip_protocol;
@@ -112,6 +117,10 @@ static bool is_better(const struct served_model *m, const struct served_model *t
     return m->version > than->version;
 }
 
+/*     0          an available one is in x->model
+ *     -EAGAIN    the one that is meant is not available: it is in x->model too, with its state
+ *     -ENODATA   the model is there, but no version of it has this label
+ *     -ENOENT    there is no such model, or no such version */
 int model_find(struct exchange *x)
 {
     bool known = false;
@@ -170,7 +179,15 @@ static const struct operation *operation_of(const struct exchange *x)
     return &x->protocol->operations[x->op];
 }
 
-/* The length of the JSON before binary tensors, if the request says it. */
+/* The length of the JSON before binary tensors, if the request says it.
+ *
+ * The Open Inference Protocol's binary tensors: a header says where the JSON ends, and the bytes of
+ * the tensors follow it in the order of the inputs.
+ *
+ *     Inference-Header-Content-Length: 212
+ *     [ 212 bytes of JSON ][ bytes of input 0 ][ bytes of input 1 ] …
+ *
+ * A length of 0 is Triton's raw form: the whole body is the only input. */
 static int json_length(struct exchange *x, const char *text, struct err *err)
 {
     x->json_length = -1;
@@ -222,7 +239,9 @@ enum exchange_step exchange_begin(struct exchange *x, const struct exchange_requ
 }
 
 /* The inputs in the order of the signature: each is there exactly once. Those of a dynamic one stay
- * as they came. */
+ * as they came.
+ *
+ * signature_check() has seen to that: the search cannot run past the end. */
 static void order_inputs(struct exchange *x)
 {
     if (x->signature->dynamic)
@@ -241,6 +260,9 @@ static void order_inputs(struct exchange *x)
     }
 }
 
+/* Asked before the body is parsed: a JSON document takes many times its bytes in memory, and what a
+ * request may use is refused beforehand, not when it is gone. Binary tensors are borrowed where
+ * they lie, and cost nothing more. */
 uint64_t exchange_body_cost(const struct exchange *x, const void *p, size_t n)
 {
     bool binary = x->json_length >= 0 && (uint64_t)x->json_length < n;
@@ -248,6 +270,8 @@ uint64_t exchange_body_cost(const struct exchange *x, const void *p, size_t n)
     return json_doc_cost(p, binary ? (size_t)x->json_length : n);
 }
 
+/* An operation either needs the model (it has `finish`, and tensors to check), or is answered from
+ * what the server knows. */
 enum exchange_step exchange_body(struct exchange *x, const void *p, size_t n)
 {
     const struct operation *op = operation_of(x);
@@ -268,7 +292,11 @@ enum exchange_step exchange_body(struct exchange *x, const void *p, size_t n)
     return EXCHANGE_RUN;
 }
 
-/* The outputs of a dynamic signature are those that the model has just given. */
+/* The outputs of a dynamic signature are those that the model has just given.
+ *
+ * The signature becomes one of the exchange: the one of the model is shared by all requests, and
+ * another request may bring other outputs. What a request wants of them could not be checked before
+ * the run either, hence here. */
 static int learn_outputs(struct exchange *x, const struct tensors *outputs, struct err *err)
 {
     int r = 0;

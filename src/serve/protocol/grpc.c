@@ -121,6 +121,9 @@ static void unpacking_free(void *data, void *p)
     free(p);
 }
 
+/* protobuf-c makes a block of a hundred bytes and more for a part of a message that takes two bytes
+ * on the wire: without a ceiling 64 MB could become several gigabytes. A message may always take as
+ * much as its own bytes, and `most` on top of that. */
 void *grpc_unpack_within(const ProtobufCMessageDescriptor *type, const void *p, size_t n,
                          size_t most, struct err *err)
 {

@@ -34,7 +34,10 @@ static bool has_parameter(Inference__ParameterEntry *const *v, size_t n, const c
     return false;
 }
 
-/* The values of the field for a type. */
+/* The values of the field for a type.
+ *
+ * 8 and 16 bits travel as numbers of 32. For FP16 and BF16 the protocol has no field: such tensors
+ * come as bytes only. */
 static int typed_values(enum tensor_type type, const Inference__InferTensorContents *c,
                         struct grpc_values *ret)
 {
@@ -84,6 +87,14 @@ static int read_typed(struct tensor *t, const Inference__InferTensorContents *c,
     return grpc_values_set(t, &v, err);
 }
 
+/* ModelInferRequest has its values in one of two places:
+ *
+ *     inputs[i].contents.fp32_contents = [1, 2, …]      typed: a field for each type
+ *     raw_input_contents[i] = 00 00 80 3f …             bytes, little-endian; BYTES with lengths
+ *
+ * The second is for all inputs or for none (read_request() compares the numbers), and is what
+ * Triton's clients send. Regions of shared memory, in which Triton takes tensors too, are refused.
+ */
 static int read_tensor(struct exchange *x, const Inference__ModelInferRequest *q, size_t i,
                        struct err *err)
 {
@@ -166,6 +177,8 @@ int grpc_oip_infer_read(struct exchange *x, const void *p, size_t n, struct err 
     return r;
 }
 
+/* Tensors are kept in the form that the protocol sends (tensor.h): the raw contents borrow their
+ * bytes. */
 static int pack_answer(struct exchange *x, const struct tensor *const *v, size_t n, struct err *err)
 {
     Inference__ModelInferResponse a = INFERENCE__MODEL_INFER_RESPONSE__INIT;

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ModelSpec {name; version or version_label; signature_name}. The version is a message around a
+ * number (google.protobuf.Int64Value); without one the newest is meant. */
 int grpc_tfs_spec(struct exchange *x, const Tfs__ModelSpec *spec, struct err *err)
 {
     if (!spec)
@@ -61,7 +63,12 @@ Tfs__TensorShape *grpc_tfs_shape(struct pool *pool, const int64_t *dims, size_t 
     return s->dim ? s : NULL;
 }
 
-/* The values of the field for a type. */
+/* The values of the field for a type.
+ *
+ * TensorProto has fewer fields than types: what is narrower than 32 bits is in int_val, each value
+ * as an int32, and half_val has the 16 bits of a FP16 or BF16 in the lower half of an int32.
+ * `repeat`: a field may be shorter than the shape says, and its last value stands for all that
+ * follow, as tf.make_tensor_proto() writes a constant of one value. */
 static int typed_values(enum tensor_type type, const Tfs__Tensor *m, struct grpc_values *ret)
 {
     const struct {
@@ -107,6 +114,8 @@ static int read_shape(const char *name, const Tfs__TensorShape *s, int64_t *dims
     return 0;
 }
 
+/* TensorProto: tensor_content has all values as bytes, in this machine's order, and wins over the
+ * typed field. For texts only the typed field (string_val) is read. */
 static int read_tensor(struct exchange *x, const char *name, Tfs__Tensor *m, struct err *err)
 {
     enum tensor_type type = tensor_type_of_tf_number(m->dtype);
@@ -187,7 +196,10 @@ int grpc_tfs_predict_read(struct exchange *x, const void *p, size_t n, struct er
     return r;
 }
 
-/* Elements of 8 or 16 bits in a field of 32, truth values in one of their own. */
+/* Elements of 8 or 16 bits in a field of 32, truth values in one of their own.
+ *
+ * pool_get() zeroes: the low bytes are copied into each (this machine is little-endian, as tensors
+ * are), which is the value of an unsigned one; of a signed one the sign has to be extended. */
 static int32_t *widen(struct pool *pool, const struct tensor *t)
 {
     size_t size = tensor_type_size(t->type);
@@ -270,6 +282,8 @@ static int fill_tensor(struct pool *pool, const struct tensor *t, Tfs__Tensor *m
     return 0;
 }
 
+/* The message borrows the bytes of the tensors wherever a field has the width of the type, and
+ * `pool` has the rest until the message is packed: an answer is copied once, into the body. */
 static int pack_answer(struct exchange *x, const struct tensor *const *v, size_t n, struct err *err)
 {
     Tfs__PredictResponse a = TFS__PREDICT_RESPONSE__INIT;

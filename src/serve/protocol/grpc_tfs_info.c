@@ -61,6 +61,12 @@ static int pack_signatures(const struct served_model *m, struct buf *out)
     return map.signature_def ? grpc_pack(out, &map.base) : -ENOMEM;
 }
 
+/*     GetModelMetadataResponse
+ *       metadata["signature_def"] = Any
+ *         type_url  "type.googleapis.com/tensorflow.serving.SignatureDefMap"
+ *         value     the bytes of a SignatureDefMap
+ *
+ * An Any holds a message that is packed by itself: it is made first, and travels as bytes. */
 static int pack_metadata(struct exchange *x, struct err *err)
 {
     Tfs__GetModelMetadataResponse a = TFS__GET_MODEL_METADATA_RESPONSE__INIT;
@@ -140,6 +146,9 @@ static int pack_status(struct exchange *x, struct err *err)
     return a.model_version_status ? grpc_pack(&x->answer.body, &a.base) : err_oom(err);
 }
 
+/* A version that is being loaded, or could not be, has a status too: other than for a prediction it
+ * is no failure that model_find() finds none that is available. Only a label that nobody has is
+ * one. */
 static int status_read(struct exchange *x, const void *p, size_t n, struct err *err)
 {
     Tfs__GetModelStatusRequest *q =

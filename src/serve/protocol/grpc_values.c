@@ -61,6 +61,9 @@ static int narrow(const struct tensor *t, const struct grpc_values *v, size_t i,
     return 0;
 }
 
+/* Where element and field have the same size the values are one copy. Missing ones at the end
+ * repeat the last (TensorFlow's TensorProto only: grpc_values_set() has checked whether that is
+ * allowed). */
 static int set_numbers(struct tensor *t, const struct grpc_values *v, struct err *err)
 {
     size_t size = tensor_type_size(t->type);

@@ -44,6 +44,9 @@ static void print_free(void *ctx, void *p)
     (void)p;
 }
 
+/* yyjson walks a list by `uni.ofs`, the bytes up to what follows it, and by the number in its tag,
+ * which is all that tells it where a list on the stack ends. The block that it asks for to print
+ * into is the room at the buffer's end; what it used of that is added to the buffer's length. */
 static int print_value(struct buf *out, yyjson_val *v)
 {
     struct print_end end = { .b = out };
@@ -95,7 +98,15 @@ static int print_scalar(struct buf *out, struct json_source *s)
     return print_value(out, &v);
 }
 
-/* A list of `n` numbers, at least one. */
+/* A list of `n` numbers, at least one.
+ *
+ * A piece is printed as a list of its own. The opening bracket of each further piece becomes the
+ * comma, and the closing one of each but the last is taken away again:
+ *
+ *     [1,2,3]          the first piece
+ *     [1,2,3           without its bracket
+ *     [1,2,3[4,5]      the second one behind it
+ *     [1,2,3,4,5]      with a comma in place of its bracket */
 static int print_numbers(struct buf *out, struct json_source *s, size_t n)
 {
     size_t size = tensor_type_size(s->t->type);

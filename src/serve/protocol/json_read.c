@@ -33,7 +33,10 @@ static const char *trouble_text(const yyjson_read_err *e)
 }
 
 /* A value is the first of all, or behind one of these. What holds the values grows by half, and the
- * text is copied beside them. */
+ * text is copied beside them.
+ *
+ * Such bytes within texts are counted as well, which makes it too much rather than too little: the
+ * document is not understood yet, and this must cost next to nothing. */
 uint64_t json_doc_cost(const void *p, size_t n)
 {
     const uint8_t *text = p;

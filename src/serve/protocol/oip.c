@@ -144,6 +144,8 @@ int oip_model_metadata(struct exchange *x, struct err *err)
                   err);
 }
 
+/* A model that is there and not ready is an answer (400, "ready": false); one that nobody knows is
+ * a failure. */
 int oip_model_ready(struct exchange *x, struct err *err)
 {
     int r = model_find(x);

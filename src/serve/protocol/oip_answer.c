@@ -93,6 +93,8 @@ static int print_head(const struct exchange *x, struct buf *out)
     return r < 0 ? r : buf_add_str(out, ",\"outputs\":[");
 }
 
+/* The JSON has to be complete before its length is known, and the bytes follow it in a second pass,
+ * in the order in which the JSON has named them: that order is all that tells whose they are. */
 static int print_answer(struct exchange *x, const struct tensor *const *v, size_t n,
                         struct err *err)
 {

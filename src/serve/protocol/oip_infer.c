@@ -1,9 +1,9 @@
 /* oip_infer.c - the inputs of an infer request, as JSON, as bytes behind the JSON, or as bytes
  * alone.
  *
- *     {"id": …, "inputs": [{"name": "x", "shape": [1, 4], "datatype": "FP32", "data": [1, 2, 3,
- * 4]},
- *                          {"name": "y", …, "parameters": {"binary_data_size": 16}}],
+ *     {"id": …,
+ *      "inputs": [{"name": "x", "shape": [1, 4], "datatype": "FP32", "data": [1, 2, 3, 4]},
+ *                 {"name": "y", …, "parameters": {"binary_data_size": 16}}],
  *      "outputs": [{"name": "z", "parameters": {"binary_data": true}}]}<16 bytes of y>
  *
  * Inference-Header-Content-Length says where the JSON ends; 0 says that there is none, and that the
@@ -86,7 +86,10 @@ struct source {
     size_t values;       /* of the whole document: no tensor can have more */
 };
 
-/* The values of a list, however they are nested. */
+/* The values of a list, however they are nested.
+ *
+ * A list whose first item is no list has values, all of them; any other has lists only. Depth is
+ * limited by what a shape can have, as the stack of a fiber is small. */
 static int read_list(struct json_sink *sink, yyjson_val *list, int depth, yyjson_val **ret_bad)
 {
     yyjson_arr_iter it = yyjson_arr_iter_with(list);
@@ -116,6 +119,8 @@ static int data_error(const struct tensor *t, int r, yyjson_val *bad, struct err
                         t->name, shown, tensor_type_oip(t->type));
 }
 
+/* The room for values is limited by how many the document has at all: a shape can claim any number,
+ * and must not make us allocate for it. */
 static int read_data(struct tensor *t, yyjson_val *list, const struct source *from, struct err *err)
 {
     size_t element = t->type == TENSOR_BYTES ? 0 : tensor_type_size(t->type);

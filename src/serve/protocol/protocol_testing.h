@@ -1,11 +1,13 @@
 /* protocol_testing.h - a made-up server with models that need no backend, for the tests and fuzz
  * targets of the protocols: one function drives a request through all its steps.
  *
- *     half      x FP32 [any shape] → y = x / 2 + 2; versions 1, 2 (label "stable") and 3, which
- * loads echo      one input of each type, "b" … "s"; each is an output too two       a INT32 [-1],
- * b BYTES [-1, 2] → a, b_bytes (b's texts) image     pixels UINT8 [-1, 2, 2] → pixels;  text  s
- * BYTES [1] → s labels    signatures that classify and regress, from x = the length of each example
- */
+ *     half      x FP32 [any shape] → y = x / 2 + 2; versions 1, 2 (label "stable"), and 3, which
+ *               loads
+ *     echo      one input of each type, "b" … "s"; each is an output too
+ *     two       a INT32 [-1], b BYTES [-1, 2] → a, b_bytes (b's texts)
+ *     image     pixels UINT8 [-1, 2, 2] → pixels
+ *     text      s BYTES [1] → s
+ *     labels    signatures that classify and regress, from x = the length of each example */
 #pragma once
 #include "serve/protocol/exchange.h"
 

@@ -123,6 +123,9 @@ static int tfs_version(struct exchange *x, struct path *at, struct err *err)
     return r;
 }
 
+/* What does not match is malformed, also a version that is no number: in TensorFlow Serving's
+ * regular expression it would not match either, and only a number that is too large is told by
+ * name. */
 static int tfs_post(struct exchange *x, const struct exchange_request *q, struct path at,
                     struct err *err)
 {

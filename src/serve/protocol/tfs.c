@@ -173,6 +173,9 @@ int tfs_status(struct exchange *x, struct err *err)
     return buf_add_str(&x->answer.body, "\n");
 }
 
+/*     {"dtype": "DT_FLOAT", "name": "serving_default_x:0",
+ *      "tensor_shape": {"dim": [{"size": "-1", "name": ""}, {"size": "4", "name": ""}],
+ *                       "unknown_rank": false}} */
 static json_t *slot_info(const struct signature_slot *s)
 {
     AUTO_JSON *dims = json_array();

@@ -113,7 +113,10 @@ static int add_value(struct feature *f, yyjson_val *v, struct err *err)
     }
 }
 
-/* Feature: its list stands in the field of its kind. */
+/* Feature: its list stands in the field of its kind.
+ *
+ * A list of numbers is one packed field: its values stand behind each other without tags. Texts
+ * have a tag each, so that they are the list's field 1 already. */
 static int close_feature(const struct feature *f, struct buf *out)
 {
     AUTO_BUF list = { .max = out->max };

@@ -188,7 +188,10 @@ static int fill_value(struct json_sink *sink, yyjson_val *v, struct shape *ret_s
     return r;
 }
 
-/* One row of an input. All rows have the shape of the first. */
+/* One row of an input. All rows have the shape of the first.
+ *
+ * Rows of different lengths and those that are only shaped differently have sentences of their own,
+ * which clients of TensorFlow Serving know. */
 static int add_row(struct input *in, yyjson_val *v, struct err *err)
 {
     struct shape s;
@@ -250,7 +253,9 @@ static size_t input_of(const struct signature *s, yyjson_val *key)
     return SIZE_MAX;
 }
 
-/* One object of "instances". */
+/* One object of "instances".
+ *
+ * Has it named an input already? Then that one has one row more than there were objects before. */
 static int add_object(const struct signature *s, struct input *in, size_t at, yyjson_val *object,
                       struct err *err)
 {

@@ -1,8 +1,7 @@
 /* tfs_results.c - the answers to classify and regress requests.
  *
- *     {"results": [[["cat", 0.9], ["dog", 0.1]], …]}     a list of labels and scores for each
- * example
- *     {"results": [3.5, 4.0]}                            a value for each example */
+ *     {"results": [[["cat", 0.9], ["dog", 0.1]], …]}   for each example labels and their scores
+ *     {"results": [3.5, 4.0]}                          a value for each example */
 #include "serve/protocol/json_values.h"
 #include "serve/protocol/protocol.h"
 

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #define STEADY_MS 10000 /* a worker that lived so long was not a failure to start */
-#define DELAY_MS 100    /* before the second start in a row, doubled for each further one */
+#define DELAY_MS 100    /* doubled for each failure in a row; behind the first there is none */
 #define DELAY_MAX_MS 10000
 #define END_MS 2000 /* for workers that are told to end */
 #define ABOUT_MAX MIB
@@ -26,6 +26,19 @@ int64_t worker_now(void)
 
 /* ---- one worker ---- */
 
+/* Who takes a worker from one state to the next, and when:
+ *
+ *     DOWN ──────► STARTING   keeper, when its delay is over
+ *     STARTING ──► IDLE       keeper, on READY
+ *     STARTING ──► DOWN       keeper: it ended, failed to load, or load_ms was over
+ *     IDLE ──────► BUSY       a run, under the lock
+ *     IDLE ──────► DOWN       keeper, when it ends without a request
+ *     BUSY ──────► IDLE       the run
+ *     BUSY ──────► BROKEN     the run, which wakes the keeper
+ *     BROKEN ────► DOWN       keeper, when the process is gone
+ *
+ * A busy worker that ends is only marked: its socket and regions are the run's until it gives them
+ * back. */
 static void keeper_set(struct worker_pool *p, struct worker *w, enum worker_state state)
 {
     pthread_mutex_lock(&p->lock);
@@ -109,7 +122,10 @@ static void keeper_start(struct worker_pool *p, struct worker *w)
     keeper_set(p, w, WORKER_STARTING);
 }
 
-/* It says that it is ready, or why it cannot be. */
+/* It says that it is ready, or why it cannot be.
+ *
+ * Of one that has closed its socket nothing more can come. It is killed, and its end is told
+ * instead, with its last line, which says more than a lost connection. */
 static int keeper_hear(struct worker_pool *p, struct worker *w, struct err *err)
 {
     struct worker_message m;
@@ -195,7 +211,10 @@ static enum worker_state keeper_state(struct worker_pool *p, const struct worker
     return s;
 }
 
-/* What is due; milliseconds until the next thing is, or -1. */
+/* What is due; milliseconds until the next thing is, or -1.
+ *
+ * A broken one that is still there has until deadline_ms to end by itself; 0: it is killed at
+ * once. */
 static int keeper_turn(struct worker_pool *p, struct worker *w)
 {
     enum worker_state state = keeper_state(p, w);

@@ -20,6 +20,12 @@ int worker_message_check(const struct worker_message *m, size_t n, uint64_t sequ
 
 /* ---- into a region ---- */
 
+/*     0                head: magic, count
+ *     8                count records of 104 bytes
+ *                      name, gap up to 64, values;  name, gap up to 64, values; …
+ *
+ * Values are aligned for numpy, which makes arrays of them where they lie. The places in a record
+ * are what counts: a worker may put names and values elsewhere. */
 static size_t worker_aligned(size_t n)
 {
     return (n + WORKER_ALIGN - 1) / WORKER_ALIGN * WORKER_ALIGN;
@@ -74,6 +80,7 @@ void worker_tensors_put(const struct tensors *l, uint8_t *p)
 
 /* ---- out of a region ---- */
 
+/* Without an addition that could overflow. */
 static bool worker_inside(uint64_t at, uint64_t size, size_t n)
 {
     return at <= n && size <= n - at;
@@ -92,6 +99,9 @@ static int worker_record_check(const struct worker_record *r, size_t n, struct e
     return 0;
 }
 
+/* `r` is our copy of the record, checked before. Name and values are copied before they are looked
+ * at: the worker may change them at any moment, and a check of what lies in its memory says nothing
+ * of the next look. */
 static int worker_tensor_take(const struct worker_record *r, const uint8_t *p, struct tensor *t,
                               struct err *err)
 {

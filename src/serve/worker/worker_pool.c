@@ -91,7 +91,11 @@ static void give_back(struct worker_pool *p, struct worker *w, bool fine)
 /* ---- one run ---- */
 
 /* What a run that found its worker gone is told: how it ended, and its last words. The worker is
- * given back first, so that the keeper can look. */
+ * given back first, so that the keeper can look.
+ *
+ * Half of the time is the worker's, to end by itself: its socket may close a moment before it ends,
+ * and its exit status is a better story than our SIGKILL. Then the keeper kills it. The other half
+ * is for the keeper to see that, and to read its last line. */
 static int tell_end(struct worker_pool *p, struct worker *w, struct err *err)
 {
     int64_t deadline = worker_now() + STORY_MS;
@@ -122,7 +126,11 @@ static int ask(struct worker *w, size_t size)
     return send(w->process.socket, &m, sizeof(m), MSG_NOSIGNAL) == (ssize_t)sizeof(m) ? 0 : -EPIPE;
 }
 
-/* Waits for the answer: -ENODATA when the worker has ended, -ETIMEDOUT. */
+/* Waits for the answer: -ENODATA when the worker has ended, -ETIMEDOUT.
+ *
+ * What times out is still at work in the worker, and cannot be stopped: the caller gives it back as
+ * broken, and the keeper kills it. So no late answer can be taken for that of the next request;
+ * `sequence` guards against a worker that answers twice. */
 static int hear(struct worker_pool *p, struct worker *w, struct worker_message *ret,
                 struct err *err)
 {
@@ -162,7 +170,20 @@ static int take_answer(struct worker *w, const struct worker_message *m, struct 
                                       : err_set(err, -EPROTO, "the worker began again");
 }
 
-/* With `w`, which is given back. -EPIPE: another one may be asked. */
+/* With `w`, which is given back. -EPIPE: another one may be asked.
+ *
+ * What becomes of the worker:
+ *
+ *     0              answered                                      idle
+ *     -EINVAL        the handler refused the request               idle
+ *     -EIO           the handler raised something else             idle
+ *     -ENOMEM        ours                                          idle
+ *     -ETIMEDOUT     it is still at work                           killed
+ *     -EPROTO        it wrote what it must not; told as -EIO       killed
+ *     -EPIPE         it had ended before it was asked: nobody has  replaced
+ *                    seen the request, which goes to another one
+ *     -ENODATA       it ended with the request, which may be what  replaced
+ *                    killed it, and fails */
 static int run_in(struct worker_pool *p, struct worker *w, const struct tensors *in,
                   struct tensors *ret, struct err *err)
 {
@@ -211,6 +232,8 @@ int worker_pool_run(struct worker_pool *p, const struct tensors *in, struct tens
 
 /* ---- the pool ---- */
 
+/* A worker that is replaced at once makes the server not unready: a gateway would move all requests
+ * away, to come back a moment later. */
 bool worker_pool_ready(struct worker_pool *p)
 {
     int64_t now = worker_now();
@@ -231,6 +254,8 @@ const char *worker_pool_about(const struct worker_pool *p)
     return p->about;
 }
 
+/* It must live as long as the workers: the kernel kills a child that asked for it when the thread
+ * that started it ends, not the process. */
 static int start_keeper(struct worker_pool *p, struct err *err)
 {
     sigset_t all, before;

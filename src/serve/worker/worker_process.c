@@ -15,6 +15,14 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+/* What a worker is started as, and what it finds at its descriptors:
+ *
+ *     python -c START FILE MAX PARENT     FILE: model.py; MAX: bytes of a region; PARENT: our pid
+ *
+ *     1, 2  a pipe to us    3  socket    4  region we write    5  region it writes    6  program
+ *
+ * The program is read with pread(2): the position of the descriptor is shared by all workers.
+ * PARENT tells a worker whether we died before it asked the kernel to be killed with us. */
 #define START "import os; exec(compile(os.pread(6, 1 << 20, 0), 'handler_worker.py', 'exec'))"
 
 enum { FD_SOCKET = 3, FD_IN, FD_OUT, FD_PROGRAM, FD_END };
@@ -78,6 +86,8 @@ static int add_fds(posix_spawn_file_actions_t *actions, const struct ends *e)
     return r == 0 ? posix_spawn_file_actions_addclosefrom_np(actions, FD_END) : r;
 }
 
+/* A process group of its own, so that what a handler forks is killed with it; and signals as a
+ * fresh program has them, since ours are blocked in the thread that starts it. */
 static int set_attributes(posix_spawnattr_t *attr)
 {
     sigset_t all, none;
@@ -142,6 +152,8 @@ static int worker_run_python(const struct worker_spec *s, int output, int socket
     return -r;
 }
 
+/* SOCK_SEQPACKET keeps the bounds of messages, as a datagram, and tells of the other end, as a
+ * stream. The pipe's end that we read does not block: the keeper waits for all workers at once. */
 int worker_process_start(const struct worker_spec *s, struct worker_process *ret, struct err *err)
 {
     int pair[2] = { -1, -1 }, ends[2] = { -1, -1 };
@@ -179,6 +191,8 @@ void worker_process_kill(const struct worker_process *p)
         (void)kill(-p->pid, SIGKILL);
 }
 
+/* Looks with WNOWAIT first: as long as it is a zombie, no other process or group can get its
+ * number, and what is left of its group can be killed without hitting a stranger. */
 bool worker_process_reap(struct worker_process *p, int *ret_status)
 {
     siginfo_t info = { 0 };

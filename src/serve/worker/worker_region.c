@@ -21,6 +21,10 @@ static int region_map(struct worker_region *r, size_t size, struct err *err)
     return 0;
 }
 
+/* The seals are what makes a mapping safe that somebody else can write to: without F_SEAL_SHRINK a
+ * worker could cut the file, and our next look at a page behind its end would be a SIGBUS.
+ * F_SEAL_SEAL keeps it from adding seals of its own, which could keep us from growing the file, or
+ * from writing. */
 int worker_region_init(struct worker_region *r, const char *name, size_t max, struct err *err)
 {
     int e;
@@ -90,6 +94,7 @@ int worker_region_follow(struct worker_region *r, uint64_t n, struct err *err)
     return region_map(r, (size_t)n, err);
 }
 
+/* A sealed file cannot be cut: its pages are given back instead, and read as zeros from then on. */
 void worker_region_trim(struct worker_region *r, size_t n)
 {
     if (n > 2 * KEPT)

@@ -28,6 +28,11 @@ static void copies_here(char ret[HOST_NAME_MAX + 1])
     ret[HOST_NAME_MAX] = '\0';
 }
 
+/*     BASE/models/4f2a91c07de8b613        in HDFS, for the registry HOST:/models
+ *                 └─ hash of "HOST:/models"
+ *
+ * The machine is part of the name: "/models" of another one has other models, and their versions
+ * may have the same numbers. */
 static int copies_place(struct job_call *x, const char *staging, const char *registry, char **ret,
                         struct err *err)
 {
@@ -62,6 +67,8 @@ static int copies_origin(const char *registry, json_t **ret, struct err *err)
     return json_make(ret, err, "{s:o, s:s}", "machine", json_text(here), "registry", registry);
 }
 
+/* On the machine that the versions came from, a new one is looked for in the registry that has it
+ * first; from any other machine only the copies can be seen. */
 const char *serve_copies_registry(const json_t *plan)
 {
     const json_t *origin = json_object_get(plan, ORIGIN);
@@ -140,6 +147,8 @@ static int copies_take(const struct serve_registry *to, struct serve_version *v,
     return 0;
 }
 
+/* Look, publish, look again: who loses a race for the number (-EEXIST) finds the other copy at the
+ * second look, where its bytes are compared with ours (copies_look, by the tree). */
 int serve_copies_make(struct job_call *x, const char *place, struct serve_version *v,
                       struct err *err)
 {
