@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 from test_cli import BIN
+from ydl_cluster.guide import ROOT, blocks_of
 
 FRONTS = {"ydl-mx", "ydl-launch", "ydl-tf", "slider", "dmlc-submit", "dmlc-yarn", "dmlc-yarn.py",
           "dmlc_yarn.py"}
@@ -25,6 +26,22 @@ def usr(tmp_path_factory):
     subprocess.run(["cmake", "--install", BIN.parent, "--strip", "--prefix", "/opt/ydl"], check=True,
                    env=os.environ | {"DESTDIR": str(root)}, capture_output=True)
     return root / "opt/ydl"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("block", [*blocks_of("doc/guide/first-job.md", __file__), *blocks_of("README.md", __file__),
+                                   *blocks_of("doc/guide/operating.md", __file__)],
+                         ids=["first job", "README", "operating"])
+def test_what_the_pages_type_builds_and_installs(block, tmp_path):
+    """Here, where everything is there already, and with the system's directories below a DESTDIR."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "sudo").write_text('#!/bin/sh\nexec "$@"\n')  # which hides its caller's DESTDIR
+    (tmp_path / "bin" / "sudo").chmod(0o755)
+    env = os.environ | {"DESTDIR": str(tmp_path), "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-ec", block], cwd=ROOT, env=env, text=True, capture_output=True, timeout=1800,
+                          check=False)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    assert (tmp_path / "usr/local/bin/ydl").exists() == ("install PREFIX" in block)
 
 
 def test_a_job_runs_by_the_programs_that_were_installed(usr, tmp_path):

@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 from ydl_cluster import dockerd, places, private, rest, spec as specs, startup, web
 from ydl_cluster.cluster import Cluster
+from ydl_cluster.guide import blocks_of
 from ydl_cluster.layout import Layout
 from ydl_cluster.patience import Limit
 from ydl_cluster.places import ClusterError
 
-HADOOP = str(Path(__file__).with_name("hadoop"))
+HERE = Path(__file__).resolve().parent
+HADOOP = str(HERE / "hadoop")
 
 
 def within(seconds, come_true, what):
@@ -362,3 +364,18 @@ def test_what_is_there_is_not_fetched_again(cluster, tmp_path):
                    env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}",
                                      "JAVA_HOME": str(places.java_home())})
     assert not (tmp_path / "used").exists()
+
+
+@pytest.mark.full
+def test_the_commands_of_the_pages_start_a_cluster_and_stop_it(tmp_path):
+    """What README.md types does it all; the guide leaves out what other lines of its page say."""
+    whole, = blocks_of("README.md", __file__)
+    begin, = blocks_of("doc/guide/on-yarn.md", __file__)
+    lines = whole.splitlines()
+    assert set(begin.splitlines()) < set(lines)
+    env = os.environ | {"YDL_CLUSTER_DIR": str(tmp_path / "clusters"), "XDG_STATE_HOME": str(tmp_path / "state")}
+    try:
+        subprocess.run(["bash", "-exc", whole], cwd=HERE.parents[1], env=env, check=True, timeout=600)
+    finally:
+        subprocess.run([HADOOP, "down"], env=env, check=False, capture_output=True)
+    assert not processes_with(str(tmp_path / "clusters"))

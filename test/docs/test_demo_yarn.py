@@ -12,6 +12,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from ydl_cluster.guide import blocks_of
 from ydl_cluster.patience import Limit
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -159,8 +160,12 @@ def test_on_a_real_hadoop(tmp_path):
 
     def call(*words, timeout=900):
         return subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, timeout=timeout, check=False)
+    block, = blocks_of("README.md", __file__)
+    here, there, down = (["bash", "-c", line] for line in block.splitlines())
     try:
-        done = call("make", "demo-yarn")
+        done = call(*here)
+        assert done.returncode == 0 and "accuracy" in done.stdout, f"{done.stdout}\n{done.stderr}"
+        done = call(*there)
         assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
         assert float(re.search(r"accuracy ([0-9.]+)", done.stdout).group(1)) > 0.9
         rm, job = re.findall(r"page +(http\S+)$", done.stdout, re.MULTILINE)
@@ -170,9 +175,9 @@ def test_on_a_real_hadoop(tmp_path):
         told = "\n".join(line.partition("   ")[0] for line in done.stdout.partition("Next, ")[2].splitlines()[1:-1])
         done = call("bash", "-ec", told, timeout=300)
         assert done.returncode == 0 and "accuracy" in done.stdout, f"{told}\n{done.stdout}\n{done.stderr}"
-        again = call("make", "demo-yarn")
+        again = call(*there)
         assert again.returncode == 0 and "Hadoop runs already" in again.stdout, f"{again.stdout}\n{again.stderr}"
     finally:
-        done = call("make", "demo-yarn-down")
+        done = call(*down)
     assert done.returncode == 0, done.stderr
     assert not list((tmp_path / "clusters").glob("[!.]*"))

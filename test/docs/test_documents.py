@@ -6,6 +6,8 @@ command that fails. Comments in the page say what is different, directly above a
     <!-- runs in: DIR -->        above the first block: from this directory, not from the root
     <!-- on: yarn -->            with a cluster: HADOOP_CONF_DIR leads to it; other blocks have none
     <!-- with: frameworks -->    with the Python environment that has the frameworks in PATH
+    <!-- with: wheels -->        pip finds small stand-ins for the packages that it would download
+    <!-- run by: TEST -->        by another test, as it stands there (ydl_cluster/guide.py)
     <!-- not run: REASON -->     only its syntax is checked
 
 Other blocks are not commands, and one without a language must not look like one. A page is run in a copy
@@ -21,60 +23,30 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from ydl_cluster import spec as specs
+from ydl_cluster.guide import Block, blocks
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "test" / "frameworks"))
+sys.path.extend([str(ROOT / "test" / "frameworks"), str(ROOT / "test" / "pack")])
 
 import environment  # noqa: E402
+from pack_support import make_wheel  # noqa: E402
 
 BIN = Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin")
 COPIED = ("doc", "examples", "tools", "test/cluster")  # what commands in pages may name, besides build/
-LIMIT_S = 60  # for a page
+WHEELS = ("numpy", "onnx", "onnxruntime", "pandas")
+LIMIT_S = 120  # for a page
 PAGES = [Path("README.md"), *sorted(p.relative_to(ROOT) for p in (ROOT / "doc/guide").glob("*.md"))]
-_FENCE = re.compile(r"^( *)```\s*(\w*)\s*$")
+ELSEWHERE = {"not run", "run by"}
 _TYPED = re.compile(r"(?:\$ |build/bin/)?(?:ydl|make|export|eval|tools/\w+) ")
-_COMMENT = re.compile(r"^\s*<!-- (runs in|on|with|not run): (.+?) -->\s*$")
 # Ends the shell's errors with where they were; nested shells are not told.
 _RC = """unset BASH_ENV
 set -E
 trap 'echo "$PAGE:$LINENO: \\"$BASH_COMMAND\\" ended with code $?" >&2' ERR
 """
-
-
-@dataclass
-class Block:
-    """What is between two fences. `first` is the line of the opening one, from 0."""
-
-    first: int
-    language: str
-    marks: dict[str, str]
-    lines: list[str] = field(default_factory=list)
-
-
-def blocks(text: str) -> list[Block]:
-    """All blocks, with the comments directly above them."""
-    found, marks, inside, indent = [], {}, None, ""
-    for n, line in enumerate(text.splitlines()):
-        if inside is not None:
-            if line.strip() == "```":
-                inside = None
-            else:
-                inside.lines.append(line.removeprefix(indent))
-        elif fence := _FENCE.match(line):
-            indent, language = fence.groups()
-            inside = Block(n, language, marks)
-            marks = {}
-            found.append(inside)
-        elif comment := _COMMENT.match(line):
-            marks[comment.group(1)] = comment.group(2)
-        elif line.strip():
-            marks = {}
-    return found
 
 
 def script(page: list[Block], cluster: dict[str, str]) -> str:
@@ -90,6 +62,9 @@ def script(page: list[Block], cluster: dict[str, str]) -> str:
         if more:
             before.append(f"PATH='{more}'$PATH")
             after.append(f"PATH=${{PATH#'{more}'}}")
+        if block.marks.get("with") == "wheels":
+            before.append("export PIP_NO_INDEX=1 PIP_FIND_LINKS=$WHEELS")
+            after.append("unset PIP_NO_INDEX PIP_FIND_LINKS")
         lines += ["; ".join(before), *block.lines, "; ".join(after)]
     return "\n".join(lines) + "\n"
 
@@ -109,11 +84,14 @@ class Reader:
         for name in COPIED:  # beside it other tests work in the tree
             shutil.copytree(ROOT / name, self.tree / name, ignore=shutil.ignore_patterns("__pycache__", "ydl-out"))
         (tmp / "rc").write_text(_RC)
+        (tmp / "wheels").mkdir()
+        for name in WHEELS:
+            make_wheel(tmp / "wheels", name)
 
     def environment(self, page: str) -> dict[str, str]:
         keep = {k: v for k, v in os.environ.items() if not k.startswith(("YDL_", "XDG_", "HADOOP_", "YARN_", "OMP_"))}
         return keep | {"HOME": str(self.home), "XDG_STATE_HOME": str(self.home / "state"), "PAGE": page,
-                       "TMPDIR": str(self.short), "PATH": f"{self.tree}/build/bin:{keep['PATH']}",
+                       "TMPDIR": str(self.short), "PATH": f"{self.tree}/build/bin:{keep['PATH']}", "WHEELS": str(self.tmp / "wheels"),
                        "BASH_ENV": str(self.tmp / "rc"), "YDL_TEST": self.mark}
 
     def bash(self, page: str, text: str, *options: str, directory: str = ".") -> str:
@@ -140,8 +118,8 @@ class Reader:
             if not block.language and block.lines and _TYPED.match(block.lines[0]):
                 return f"{page}:{block.first + 2}: '{block.lines[0]}': mark the block as sh, or as text"
         found = [block for block in blocks(text) if block.language == "sh"]
-        left_out = [block for block in found if "not run" in block.marks]
-        run = [block for block in found if "not run" not in block.marks]
+        left_out = [block for block in found if block.marks.keys() & ELSEWHERE]
+        run = [block for block in found if not block.marks.keys() & ELSEWHERE]
         directory = next((b.marks["runs in"] for b in found if "runs in" in b.marks), ".")
         return (self.bash(page, script(left_out, {}), "-n") or
                 self.bash(page, script(run, cluster or {}), directory=directory))
@@ -265,11 +243,17 @@ def test_a_quoted_message_is_found():
 
 
 def test_a_reason_names_a_test_that_is_there():
-    """What is not run as written is often run by another test, which the page names."""
+    """What cannot be run as written is often run in another way, by a test that the page names."""
     for page in PAGES:
         for block in blocks((ROOT / page).read_text()):
             for name in re.findall(r"\btest/[\w/.]+", block.marks.get("not run", "")):
                 assert (ROOT / name.rstrip(".")).exists(), f"{page}:{block.first}: {name}"
+
+
+def test_what_is_left_to_a_test_is_typed_by_it():
+    for page in PAGES:
+        for name in {block.marks["run by"] for block in blocks((ROOT / page).read_text()) if "run by" in block.marks}:
+            assert f'blocks_of("{page}", __file__)' in (ROOT / name).read_text(), f"{page}: {name}"
 
 
 GOOD = """# A page
@@ -299,12 +283,22 @@ python3 -c 'import numpy'
 before=$PATH
 ```
 
+<!-- with: wheels -->
 ```sh
-test "$PATH" != "$before"
+test "$(ls $PIP_FIND_LINKS | grep -c '^numpy-')" = 1
+```
+
+```sh
+test "$PATH" != "$before" -a -z "$PIP_FIND_LINKS"
 ```
 
 <!-- not run: needs a cluster of one's own -->
 
+```sh
+false
+```
+
+<!-- run by: test/cluster/test_cluster.py -->
 ```sh
 false
 ```
@@ -332,10 +326,11 @@ def test_a_page_is_read_as_it_is_meant(reader):
     ("```sh\ntrue\n```\n```sh\ny() {\n    false\n}\ny\n```\n", 'doc/a.md:6: "false" ended with code 1'),
     ("```sh\nfi\n```\n", "a.md: line 2: syntax error"),
     ("<!-- not run: x -->\n```sh\n\n(\n```\n", "a.md: line 6: syntax error"),
+    ("<!-- run by: x -->\n```sh\n(\n```\n", "a.md: line 5: syntax error"),
     ("```sh\nsh -c 'echo of the command; exit 3'\n```\n", "of the command"),
     ("x\n```\nydl run -- true\n```\n", "doc/a.md:3: 'ydl run -- true': mark the block"),
     ("```sh\nydl fs ls /\n```\n", "ended with code"),  # no cluster here
-], ids=["command", "function", "syntax", "not run", "output", "not marked", "cluster"])
+], ids=["command", "function", "syntax", "not run", "run by", "output", "not marked", "cluster"])
 def test_a_command_that_fails_is_shown_with_page_line_and_output(reader, text, expected):
     wrong = reader.read("doc/a.md", text)
     assert expected in wrong and wrong.startswith("doc/a.md:") and "after" not in wrong, wrong

@@ -10,7 +10,8 @@ import subprocess
 import time
 
 import pytest
-from model_support import Registry, handler
+from model_support import Registry, handler, ydl
+from ydl_cluster.guide import blocks_of
 
 
 def staged(registry) -> list[str]:
@@ -194,3 +195,39 @@ def test_a_group_shares_one_model(needs_root, registry, hello, tmp_path):
     assert registry.json("show", "m:2")["created_by"] != registry.json("show", "m:1")["created_by"]
     assert os.stat(f"{registry.place}/m/versions/2").st_mode & 0o777 == 0o555
     assert staged(registry) == []
+
+
+TEAM = """
+mount --make-rprivate /
+mount -t tmpfs tmpfs /srv
+cp /etc/group "$0/group"
+echo 'vision:x:4321:' >> "$0/group"
+mount --bind "$0/group" /etc/group
+as() {{ # UID GID WORDS
+    setpriv --reuid "$1" --regid "$2" --clear-groups "$YDL" model "${{@:3}}" --registry /srv/models
+}}
+{share}
+umask 002
+as 1234 4321 push "$0/hello" resnet
+as 1235 4321 push "$0/hello" resnet
+as 1236 65534 show resnet:2
+{close}
+as 1235 4321 show resnet:2
+! as 1236 65534 show resnet:2 2> "$0/said"
+grep 'Permission denied' "$0/said"
+! as 1236 65534 push "$0/hello" mine 2> "$0/said"
+grep 'Permission denied' "$0/said"
+"""
+
+
+def test_what_the_guide_does_for_a_team_does_it(needs_root, registry, hello, tmp_path):
+    """In a view of the file system with a /srv of its own and a group `vision`: its members publish; others read, until
+    a model is closed."""
+    share, close = blocks_of("doc/guide/models.md", __file__)
+    for path in [tmp_path, *tmp_path.parents]:
+        if path.stat().st_uid == os.getuid() and not path.stat().st_mode & 1:
+            path.chmod(path.stat().st_mode | 0o011)
+    done = subprocess.run(["unshare", "--mount", "bash", "-exc", TEAM.format(share=share, close=close), tmp_path],
+                          env=registry.env | {"HOME": "/nonexistent", "YDL": ydl()}, cwd="/", text=True,
+                          capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"

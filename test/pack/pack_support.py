@@ -12,7 +12,6 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BIN = Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin")
-WHEEL = "tiny-1.0-py3-none-any.whl"
 _FILES = {
     "tiny/__init__.py": "import sys\n\n\ndef main():\n"
                         "    print('tiny of', sys.prefix, *sys.argv[1:])\n",
@@ -50,18 +49,19 @@ class Ydl:
         return subprocess.CompletedProcess(args, process.returncode, out, err)
 
 
-def make_wheel(directory: Path) -> Path:
-    """tiny 1.0, which has the module tiny and the program tiny."""
+def make_wheel(directory: Path, package: str = "tiny") -> Path:
+    """tiny 1.0, which has the module tiny and the program tiny; or the same by another name."""
     rows = []
-    path = directory / WHEEL
+    path = directory / f"{package}-1.0-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as wheel:
-        for name, text in _FILES.items():
+        for name, text in ((name.replace("tiny", package), text.replace("tiny", package))
+                           for name, text in _FILES.items()):
             wheel.writestr(name, text)
             digest = hashlib.sha256(text.encode()).digest()
             coded = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
             rows.append(f"{name},sha256={coded},{len(text)}")
-        wheel.writestr("tiny-1.0.dist-info/RECORD",
-                       "\n".join([*rows, "tiny-1.0.dist-info/RECORD,,\n"]))
+        wheel.writestr(f"{package}-1.0.dist-info/RECORD",
+                       "\n".join([*rows, f"{package}-1.0.dist-info/RECORD,,\n"]))
     return path
 
 

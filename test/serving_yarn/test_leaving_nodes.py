@@ -9,6 +9,7 @@ import time
 import pytest
 from serving_load import Load
 from ydl_cluster.cluster import Cluster
+from ydl_cluster.guide import blocks_of
 from ydl_cluster.patience import Limit
 
 pytestmark = pytest.mark.full  # needs a cluster of its own
@@ -31,7 +32,10 @@ class Leaving:
 
     def decommission(self, node, seconds):
         self.exclude.write_text(self.cluster.nodes()[node]["nodeHostName"] + "\n")
-        self.cluster.java(ADMIN, "-refreshNodes", "-g", str(seconds), "-server")
+        block, = blocks_of("doc/guide/operating.md", __file__)
+        yarn, rmadmin, *words = block.split()
+        assert (yarn, rmadmin, words.count("3600")) == ("yarn", "rmadmin", 1)
+        self.cluster.java(ADMIN, *(word.replace("3600", str(seconds)) for word in words))
 
     def recommission(self):
         """A NodeManager that was taken out of service ends, and is started again."""

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 import environment
 import pytest
 import spark_table
+from ydl_cluster.guide import blocks_of
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "serving"
-GUIDE = ROOT / "doc" / "guide" / "serving.md"
 SCRIPT = Path(spark_table.__file__)
 LIMIT_S = 300
 # Many small requests, many tasks, and a story of each task.
@@ -44,7 +44,8 @@ def fixture_shop(serving, flowers):
 
 def command_of_the_guide(example, top):
     """What follows spark-submit there, with other tables."""
-    line = next(line for line in GUIDE.read_text().splitlines() if line.startswith(f"spark-submit {example} "))
+    block, = blocks_of("doc/guide/serving.md", __file__)
+    line = next(line for line in block.splitlines() if line.startswith(f"spark-submit {example} "))
     tables = {"hdfs:///tables/flowers": f"hdfs://{top}/table", "hdfs:///tables/kinds": f"hdfs://{top}/scored"}
     return [tables.pop(word, word) for word in shlex.split(line)[1:]]
 

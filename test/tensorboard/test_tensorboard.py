@@ -1,6 +1,7 @@
 """`--tensorboard`: the real TensorBoard beside a job, found through status and through YARN's link."""
 
 import json
+import shlex
 import subprocess
 import time
 import urllib.error
@@ -9,6 +10,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from ydl_cluster.guide import blocks_of
 from ydl_cluster.patience import Limit
 
 WRITE = """
@@ -79,6 +81,15 @@ def test_status_says_where_it_is_and_it_ends_with_the_job(local):
     assert b"tensorboard" not in local.run("status", "--json", "last").stdout.split(b'"roles"')[0]
 
 
+def test_what_the_guide_types_shows_what_tasks_write(local):
+    """TensorBoard is not waited for when they end; their files stay."""
+    block, _ = blocks_of("doc/guide/tensorboard.md", __file__)
+    (local.work / "train.py").write_text(WRITE.replace("sys.argv[", "sys.argv[1:]["))
+    done = local.command("bash", "-ec", block)
+    assert done.returncode == 0 and b"succeeded" in done.stdout, (done.stdout, done.stderr)
+    assert len(list((local.work / "logs").glob("events.out.*"))) == 2
+
+
 def grows(jobs, venv):
     """Two steps more at the end of the event file in HDFS: they, and nothing twice, come to the copy beside
     TensorBoard, which would hide a step that stands there twice."""
@@ -129,3 +140,29 @@ def test_yarns_link_leads_to_it_and_a_directory_in_hdfs_is_shown(jobs, venv):
         jobs.run("kill", "--on", "yarn", jobs.apps()[0])
         job.communicate(timeout=60)
         jobs.cluster.fs("-rm", "-r", "/tmp/board")
+
+
+SAVE = "import subprocess\nsubprocess.run('ydl fs put logs/* /user/me/logs/', shell=True, check=True)\n"
+
+
+@pytest.mark.full
+def test_what_the_guide_types_on_yarn_has_tensorboard_in_its_environment(jobs, venv):
+    """An environment that leads to the packages of another one, which is large."""
+    _, block = blocks_of("doc/guide/tensorboard.md", __file__)
+    subprocess.run([venv / "bin" / "python", "-m", "venv", "--without-pip", "env"], cwd=jobs.work, check=True)
+    packages, = (venv / "lib").glob("python3*/site-packages")
+    (jobs.work / "env" / packages.relative_to(venv) / "more.pth").write_text(f"{packages}\n")
+    (jobs.work / "env/bin/tensorboard").symlink_to(venv / "bin" / "tensorboard")
+    (jobs.work / "train.py").write_text(WRITE.replace("sys.argv[1]", "'logs'").replace("sys.argv[2:]", "[]") + SAVE)
+    jobs.cluster.fs("-mkdir", "-p", "/user/me/logs")
+    ydl, *words = shlex.split(block)
+    try:
+        done = jobs.run(*words)
+        assert (ydl, done.returncode) == ("ydl", 0), (done.stdout, done.stderr)
+        names = [row["path"] for row in
+                 json.loads(jobs.run("fs", "ls", "--json", "/user/me/logs", check=0).stdout)["entries"]]
+        assert len(names) == 2 and all("events.out." in name for name in names), names
+        started = [json.loads(line) for line in jobs.run("events", "--json", jobs.apps()[0], check=0).stdout.splitlines()]
+        assert [row for row in started if row.get("task") == "tensorboard:0" and row.get("state") == "RUNNING"]
+    finally:
+        jobs.cluster.fs("-rm", "-r", "/user/me")

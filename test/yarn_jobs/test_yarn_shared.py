@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import time
 
@@ -10,6 +11,7 @@ import pytest
 
 from ydl_cluster import leftovers, private, spec as specs
 from ydl_cluster.cluster import Cluster
+from ydl_cluster.guide import blocks_of
 
 pytestmark = pytest.mark.full  # needs a daemon or a cluster of its own
 
@@ -291,6 +293,21 @@ def test_two_jobs_on_a_node_do_not_get_the_same_device(jobs_on, own_cluster, gpu
     outs = [run.communicate(timeout=90) for run in runs]
     seen = [re.findall(r"sees \[(.*)\]", out) for out, _ in outs]
     assert sorted(seen) == [["0", "0"], ["1", "1"]], outs
+
+
+def test_what_the_guide_types_gets_two_devices_for_each_container(jobs_on, own_cluster, gpus_alone):
+    """On four nodes with two each, which are all on this machine, and so share its eight."""
+    block, = blocks_of("doc/guide/gpus.md", __file__)
+    jobs = jobs_on(own_cluster(nodes=4, datanodes=1, node_mb=20480, gpus=True,
+                               settings=["yarn:yarn.nodemanager.admin-env=YDL_GPUS=8"]))
+    (jobs.work / "ddp.py").write_text("import os, time\nprint('sees', os.environ['CUDA_VISIBLE_DEVICES'], 'as', "
+                                      "os.environ['LOCAL_RANK'])\ntime.sleep(1)\n")
+    ydl, *words = shlex.split(block)
+    assert ydl == "ydl"
+    seen = re.findall(r"sees (\S+) as (\d)", jobs.run(*words, check=0).stdout)
+    pairs = {devices for devices, _ in seen}
+    assert sorted(seen) == sorted((devices, rank) for devices in pairs for rank in "01"), seen
+    assert sorted(",".join(pairs).split(",")) == list("01234567"), seen
 
 
 # ---- memory ----

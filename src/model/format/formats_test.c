@@ -213,6 +213,33 @@ static void many_names_take_no_time(void **state)
     assert_true((clock() - began) / CLOCKS_PER_SEC < 60);
 }
 
+/* What the model server would refuse to start is refused here, and what it would start is not. */
+static void a_command_that_is_taken_can_be_started(void **state)
+{
+    static const struct {
+        const char *text, *wrong;
+    } rows[] = {
+        { "{\"command\": [\"./s\", \"{port}\"], \"health\": null}", NULL },
+        { "{\"command\": [\"./s\", \"-p{port}\"], \"health\": \"/a?b=1\"}", NULL },
+        { "{\"command\": [\"./s\", \"{port}\"], \"health\": \"/a b\"}", "'health' must be a path" },
+        { "{\"command\": [\"./s\", \"{port}\"], \"health\": 1}", "'health' must be a path" },
+        { "{\"command\": [\"\", \"{port}\"]}", "the first one the program" },
+        { "{\"command\": [\"./s\", \"{port}\"], \"helth\": \"/\"}", "unknown key 'helth'" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct bytes v[] = { { "command.json", rows[i].text, strlen(rows[i].text) } };
+        struct err err = ERR_INIT;
+        AUTO_FORMAT_FACTS f = { 0 };
+        int r = find(v, 1, &f, &err);
+
+        if (rows[i].wrong ? !strstr(err.text, rows[i].wrong) : r < 0)
+            fail_msg("'%s': '%s'", rows[i].text, err.text);
+        assert_int_equal(r, rows[i].wrong ? -EINVAL : 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +252,7 @@ int main(void)
         cmocka_unit_test(a_directory_that_says_what_it_is_counts_first),
         cmocka_unit_test(the_facts_of_xgboost_are_found_around_its_trees),
         cmocka_unit_test(many_names_take_no_time),
+        cmocka_unit_test(a_command_that_is_taken_can_be_started),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,12 +3,11 @@
 #include "serve/command/command_spec.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "model/format/command_json.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-#define FILE_NAME "command.json"
-#define SPEC_MAX (64 * KIB)
 #define MANIFEST_MAX (32 * MIB)
 
 void command_spec_done(struct command_spec *s)
@@ -20,45 +19,21 @@ void command_spec_done(struct command_spec *s)
     *s = (struct command_spec){ 0 };
 }
 
-static int spec_bad(const struct command_spec *s, struct err *err, const char *what)
+/* What command_json_check() has let through. */
+static int spec_take(struct command_spec *s, const json_t *v, struct err *err)
 {
-    err_set(err, -EINVAL, "'%s/" FILE_NAME "': %s", s->dir, what);
-    err_hint(err, "for example: {\"command\": [\"./server\", \"--port\", \"{port}\"], \"health\": "
-                  "\"/health\"}");
-    return -EINVAL;
-}
-
-static int spec_words(struct command_spec *s, const json_t *list, struct err *err)
-{
-    bool port = false;
-    const json_t *w;
+    const char *health = json_string_value(json_object_get(v, "health"));
+    const json_t *list = json_object_get(v, "command"), *w;
     size_t i;
 
-    if (!json_is_array(list) || json_array_size(list) == 0)
-        return spec_bad(s, err, "'command' must be a list of words");
     json_array_foreach(list, i, w)
     {
-        const char *text = json_string_value(w);
-
-        if (!text || strlen(text) != json_string_length(w) || (i == 0 && !*text))
-            return spec_bad(s, err, "'command' must be a list of words");
-        port |= strstr(text, "{port}") != NULL;
-        if (strs_add(&s->words, text) < 0)
+        if (strs_add(&s->words, json_string_value(w)) < 0)
             return err_oom(err);
     }
-    return port ? 0 : spec_bad(s, err, "no word of 'command' contains {port}");
-}
-
-static int spec_health(struct command_spec *s, const json_t *v, struct err *err)
-{
-    const char *text = json_string_value(v);
-
-    if (!v || json_is_null(v))
-        return 0;
-    if (!text || *text != '/' || strpbrk(text, " \r\n\t"))
-        return spec_bad(s, err, "'health' must be a path, such as /health");
-    s->health = strdup(text);
-    return s->health ? 0 : err_oom(err);
+    if (health && !(s->health = strdup(health)))
+        return err_oom(err);
+    return 0;
 }
 
 /* A version of the registry has a name and a number. */
@@ -89,7 +64,7 @@ static int spec_find(struct command_spec *s, const char *path, struct err *err)
 
     for (size_t i = 0; i < COUNT_OF(rooms); i++) {
         AUTO_FREE char *dir = path_join(path, rooms[i]);
-        AUTO_FREE char *file = dir ? path_join(dir, FILE_NAME) : NULL;
+        AUTO_FREE char *file = dir ? path_join(dir, COMMAND_JSON) : NULL;
         struct stat st;
 
         if (!file)
@@ -112,14 +87,14 @@ int command_spec_open(const char *path, struct command_spec *ret, struct err *er
     r = spec_find(ret, path, err);
     if (r <= 0)
         return r;
-    file = path_join(ret->dir, FILE_NAME);
+    file = path_join(ret->dir, COMMAND_JSON);
     if (!file)
         return err_oom(err);
-    r = json_parse_file(file, SPEC_MAX, &v, err);
+    r = json_parse_file(file, COMMAND_JSON_MAX, &v, err);
     if (r == 0)
-        r = spec_words(ret, json_object_get(v, "command"), err);
+        r = command_json_check(v, file, err);
     if (r == 0)
-        r = spec_health(ret, json_object_get(v, "health"), err);
+        r = spec_take(ret, v, err);
     if (r == 0)
         r = spec_manifest(ret, path, err);
     return r < 0 ? r : 1;

@@ -1,8 +1,4 @@
-/* command_spec.h - what command.json says:
- *
- *     { "command": ["./llama-server", "-m", "weights.gguf", "--port", "{port}"],
- *       "health": "/health" }
- *
+/* command_spec.h - what a model's command.json says (model/format/command_json.h), as it is run.
  * Waits for the disk. Any thread. */
 #pragma once
 #include "base/err.h"

@@ -63,6 +63,7 @@ static void what_is_wrong_is_told(void **state)
         { "{\"command\": []}", "'command' must be a list of words" },
         { "{\"command\": [\"\", \"{port}\"]}", "'command' must be a list of words" },
         { "{\"command\": [1, \"{port}\"]}", "'command' must be a list of words" },
+        { "[]", "command.json': it must be an object" },
         { "{\"command\": [\"s\"]}", "no word of 'command' contains {port}" },
         { "{\"command\": [\"s\", \"{port}\"], \"health\": \"x\"}", "'health' must be a path" },
         { "{\"command\": [\"s\", \"{port}\"], \"health\": \"/x y\"}", "'health' must be a path" },
