@@ -328,9 +328,11 @@ static int launch_check(struct launching *l, enum deploy_look look, struct err *
 
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
 
-/* A job that nobody stays with and that has no keytab does little once its tokens have expired. */
+/* A job that nobody stays with and that has no keytab does little once its tokens have expired.
+ * Nobody can stay with a deployment, and what answers requests needs no HDFS. */
 static void note_expiry(const struct launching *l)
 {
+    bool serves = str_eq(l->spec->framework, "serve");
     char span[FORMAT_SPAN], text[400];
     int64_t ms = l->x->tokens_ms;
 
@@ -341,8 +343,12 @@ static void note_expiry(const struct launching *l)
     else
         (void)format_span(ms, span);
     (void)snprintf(text, sizeof(text),
-                   "the job's tokens expire in %s; after that it cannot use HDFS. To get new ones, "
-                   "give --principal and --keytab, or keep 'ydl run' running",
+                   serves
+                       ? "the deployment's tokens expire in %s; after that it goes on answering, "
+                         "but cannot use HDFS: updates and replicas on new nodes fail. To get new "
+                         "ones, deploy it with --principal and --keytab"
+                       : "the job's tokens expire in %s; after that it cannot use HDFS. To get "
+                         "new ones, give --principal and --keytab, or keep 'ydl run' running",
                    span);
     launch_say_note(l, text);
 }

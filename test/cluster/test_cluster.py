@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from ydl_cluster import dockerd, places, private, rest, spec as specs, startup, web
+from ydl_cluster import dockerd, places, rest, spec as specs, startup, web
 from ydl_cluster.cluster import Cluster
 from ydl_cluster.guide import blocks_of
 from ydl_cluster.layout import Layout
@@ -331,8 +331,7 @@ def test_a_container_runs_as_its_user_and_leaves_nothing(env):
 
 
 @pytest.mark.full
-@pytest.mark.skipif(private.missing() != "", reason=private.missing())
-def test_nodes_come_and_disks_fill():
+def test_nodes_come_and_disks_fill(needs_root):
     with small_cluster("nodes", spare=1, disks=["nm1:64"], node_mb=512,
                        on=["nm2:yarn.nodemanager.resource.memory-mb=256"]) as made:
         assert made.add_node() == "nm2"

@@ -1,9 +1,12 @@
 """Deployments under Kerberos, where everything is encrypted: whose they are, and tokens that end."""
 
+import os
 import re
+import signal
 
 import pytest
 from serving_load import Load, ask
+from test_faults_under_load import answered_on
 
 RENEW_S, LIFE_S, REPLACED = 30, 45, 20  # all files are sent within one life
 
@@ -77,4 +80,45 @@ def test_tokens_are_replaced_twenty_times_under_load(own_cluster, on):
     assert serving.predict() != one
     told = serving.run("events", app, check=0).stdout
     assert "newer tokens" not in told, told  # nothing went wrong
+    serving.run("serve", "stop", "mlp", check=0)
+
+
+ALONE_RENEW_S, ALONE_LIFE_S = 20, 240
+
+
+@pytest.mark.full
+def test_without_a_keytab_tokens_are_renewed_and_deploy_says_when_they_end(own_cluster, on):
+    """The ResourceManager renews them as long as they live; what answers requests goes on after that."""
+    cluster = own_cluster(nodes=2, datanodes=1, kerberos=True, protection="privacy", token_renew_s=ALONE_RENEW_S,
+                          token_life_s=ALONE_LIFE_S, settings=[
+                              "hdfs:dfs.encrypt.data.transfer.cipher.suites=AES/CTR/NoPadding"])
+    serving = on(cluster, "alice")
+    done = serving.run("serve", "deploy", "mlp", "--on", "yarn", "--replicas", 2, "--cpus", 1, "--memory", "256m",
+                       check=0)
+    assert re.search(r"note: the deployment's tokens expire in [0-3]:\d\d; after that .* --principal and --keytab",
+                     done.stderr), done.stderr
+    app, one = serving.apps()[-1], serving.predict()
+    serving.wait_ready(2)
+    load = [Load(done.stdout.strip(), one) for _ in range(2)]
+
+    def renewed():
+        return len(re.findall("Token renewal for identifier.*?owner=alice", cluster.log("nn")))
+    before = renewed()
+    serving.wait_for(lambda: renewed() >= before + 4, "renewals")
+    assert len(tokens(cluster)) == 1
+    serving.wait_for(lambda: f"removing failed delegation token for appid=[{app}]" in cluster.log("rm"), "their end",
+                     timeout=2 * ALONE_LIFE_S)
+    serving.wait_for(answered_on(load), "requests go on")
+    old = serving.pids("ydl-native serve --host")
+    os.kill(old[0], signal.SIGKILL)
+    serving.wait_for(lambda: len(set(serving.pids("ydl-native serve --host")) - set(old)) == 1, "another one")
+    serving.wait_ready(2)
+    serving.push("mlp2")
+    serving.run("serve", "update", "mlp", "--timeout", "10s", check=1)  # its files are not to be had
+    serving.wait_for(answered_on(load), "requests go on")
+    ends = [x.end() for x in load]
+    assert not [wrong for _, _, wrong in ends if wrong]
+    bad = [one for _, bad, _ in ends for one in bad]
+    assert len(bad) <= 2 and {status for status, _ in bad} <= {502}, bad  # what was killed was answering those
+    assert serving.predict() == one and serving.model()["version"] == 1
     serving.run("serve", "stop", "mlp", check=0)

@@ -49,8 +49,7 @@ def test_long_floods_do_not_either(jobs, tmp_path, kind):
     flood(jobs, tmp_path, 60, [kind])
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
-def test_a_tracker_listens_to_the_jobs_own_user_alone(jobs, tmp_path):
+def test_a_tracker_listens_to_the_jobs_own_user_alone(jobs, needs_root, tmp_path):
     """Its node has other users too: the agent there says whose a connection is."""
     go = tmp_path / "go"
     job, _, host, ports = started(jobs, go)

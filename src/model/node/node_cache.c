@@ -109,13 +109,15 @@ static void on_fetched(void *user, uint64_t done, uint64_t total)
     g->want->on_progress(g->want->user, done, total);
 }
 
+/* By the kernel's words for it, what failed is known as the disk's fault: the node is to blame, and
+ * the task goes to another one (agent/tasks/finish.c). */
 static int no_room(const struct getting *g, uint64_t there, uint64_t reserve, struct err *err)
 {
     char need[STR_SIZE_MAX], have[STR_SIZE_MAX], keep[STR_SIZE_MAX];
 
     return err_set(err, -ENOSPC,
                    "'%s' has no room for %s:%lld, which needs %s: %s are free, and %s are to stay "
-                   "free",
+                   "free: No space left on device",
                    g->dir, g->want->model, (long long)g->want->version, str_size(g->m.bytes, need),
                    str_size(there, have), str_size(reserve, keep));
 }

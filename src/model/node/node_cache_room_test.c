@@ -45,7 +45,7 @@ static void a_disk_of_a_node_manager_does_not_become_too_full(void **state)
     w->want.keep_free = NODE_CACHE_KEEP_FREE;
     assert_int_equal(place(w, 1, 110, 110), -ENOSPC);
     assert_non_null(strstr(w->err.text, "which needs 293 KB: 110 MB are free, and 116 MB are "
-                                        "to stay free"));
+                                        "to stay free: No space left on device"));
     assert_int_equal(place(w, 1, 110, 130), 1);
 }
 
