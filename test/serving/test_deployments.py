@@ -55,6 +55,7 @@ def test_who_deploys_is_told_what_is_wrong(mlp):
             (["nobody"], 1, "nobody"), (["mlp:7"], 1, "7"), (["a b"], 2, "a b"),
             (["mlp"], 73, "there is a deployment 'mlp' already"),
             (["mlp", "--name", "x", "--replicas", 0], 2, "--replicas"),
+            (["mlp", "--name", "x", "--host", "localhost"], 2, "'localhost' is not a numeric address"),
             (["mlp", "--name", "x", "--backend", "/nowhere"], 1, "/nowhere")]:
         done = mlp.run("serve", "deploy", *words)
         assert (done.returncode, text in done.stderr.decode()) == (code, True), (words, done)

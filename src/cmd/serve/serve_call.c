@@ -4,6 +4,7 @@
 #include "serve/deployment/deployment_plan.h"
 #include "terminal/format.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,35 +69,53 @@ int serve_find_named(struct job_call *x, const char *name, json_t **ret_status, 
     return r < 0 ? r : client_status(x->client, true, ret_status, err);
 }
 
+const char *serve_host(const json_t *plan)
+{
+    static const unsigned char all[sizeof(struct in6_addr)];
+    const char *host =
+        json_string_value(json_object_get(json_object_get(plan, SERVE_GATEWAY), "host"));
+    unsigned char binary[sizeof(all)] = { 0 };
+    int family = host && strchr(host, ':') ? AF_INET6 : AF_INET;
+
+    return host && inet_pton(family, host, binary) == 1 && memcmp(binary, all, sizeof(all)) != 0
+               ? host
+               : NULL;
+}
+
 /* Of a task, where it is a gateway that has been somewhere. On YARN the address is for people and
  * programs of other machines, who know nodes by their names. */
-static bool url_of(const json_t *status, const json_t *task, char out[SERVE_URL])
+static bool url_of(const json_t *status, const json_t *task, const json_t *plan,
+                   char out[SERVE_URL])
 {
     json_int_t port = json_integer_value(json_array_get(json_object_get(task, "ports"), 0));
     bool named = str_eq(format_text(status, "platform"), "yarn");
     const char *host = json_string_value(json_object_get(task, named ? "node" : "host"));
+    const char *only = serve_host(plan);
+    const char *scheme = json_is_object(json_object_get(plan, "tls")) ? "https" : "http";
 
     if (!str_eq(format_text(task, "role"), SERVE_GATEWAY) || !host || port <= 0)
         return false;
-    (void)snprintf(out, SERVE_URL, strchr(host, ':') ? "http://[%s]:%d" : "http://%s:%d", host,
+    if (only)
+        host = only;
+    (void)snprintf(out, SERVE_URL, strchr(host, ':') ? "%s://[%s]:%d" : "%s://%s:%d", scheme, host,
                    (int)port);
     return true;
 }
 
-bool serve_url(const json_t *status, char out[SERVE_URL])
+bool serve_url(const json_t *status, const json_t *plan, char out[SERVE_URL])
 {
     const json_t *tasks = json_object_get(status, "tasks"), *t;
     size_t i;
 
     json_array_foreach(tasks, i, t)
     {
-        if (url_of(status, t, out))
+        if (url_of(status, t, plan, out))
             return true;
     }
     return false;
 }
 
-json_t *serve_urls(const json_t *status, bool tls)
+json_t *serve_urls(const json_t *status, const json_t *plan)
 {
     const json_t *tasks = json_object_get(status, "tasks"), *t;
     AUTO_JSON *list = json_array();
@@ -105,32 +124,10 @@ json_t *serve_urls(const json_t *status, bool tls)
 
     json_array_foreach(tasks, i, t)
     {
-        if (!url_of(status, t, url))
-            continue;
-        if (tls)
-            serve_secure_url(url);
-        if (json_array_append_new(list, json_string(url)) < 0)
+        if (url_of(status, t, plan, url) && json_array_append_new(list, json_string(url)) < 0)
             return NULL;
     }
     return take(list);
-}
-
-void serve_secure(const json_t *doc, char url[SERVE_URL])
-{
-    const json_t *tls = json_object_get(doc, "tls");
-
-    if (json_is_true(tls) || json_is_object(tls))
-        serve_secure_url(url);
-}
-
-void serve_secure_url(char url[SERVE_URL])
-{
-    size_t n = strlen("http"), all = strlen(url);
-
-    if (!str_starts(url, "http://") || all + 2 > SERVE_URL)
-        return;
-    memmove(url + n + 1, url + n, all - n + 1);
-    url[n] = 's';
 }
 
 json_t *serve_groups(const json_t *status)

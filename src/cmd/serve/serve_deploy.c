@@ -165,7 +165,7 @@ static bool gateways_answer(struct deploying *d, const json_t *status)
     size_t i;
 
     json_decref(d->urls);
-    d->urls = serve_urls(status, d->w.certificate != NULL);
+    d->urls = serve_urls(status, d->plan);
     all = json_array_size(d->urls) >= d->w.count;
     json_array_foreach(d->urls, i, one) all =
         all && serve_is_ready(d->x->loop, json_string_value(one), &trust);

@@ -9,6 +9,7 @@
 #include "launch/launch_options.h"
 #include "serve/deployment/gateway_reports.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
@@ -243,6 +244,24 @@ static int want_gateways(struct serve_want *w, struct err *err)
                    w->count, w->port);
 }
 
+/* "[::1]", as addresses write it, is "::1". */
+static int want_host(struct serve_want *w, struct err *err)
+{
+    size_t n = w->host ? strlen(w->host) : 0;
+    unsigned char binary[sizeof(struct in6_addr)];
+
+    if (n > 2 && w->host[0] == '[' && w->host[n - 1] == ']') {
+        w->host = want_keep(w, strndup(w->host + 1, n - 2));
+        if (!w->host)
+            return err_oom(err);
+    }
+    if (!w->host || inet_pton(strchr(w->host, ':') ? AF_INET6 : AF_INET, w->host, binary) == 1)
+        return 0;
+    cli_bad(err, "'%s' is not a numeric address to listen on", w->host);
+    err_hint(err, "for example 127.0.0.1, 0.0.0.0 for all of IPv4, or ::1");
+    return CLI_USAGE;
+}
+
 /* What replicas cannot do for clients. */
 static int want_gateway(struct serve_want *w, struct err *err)
 {
@@ -301,6 +320,8 @@ static int want_make(const struct cli *c, const struct serve_options *o, char *c
     r = want_gateways(ret, err);
     if (r == 0)
         r = want_gateway(ret, err);
+    if (r == 0)
+        r = want_host(ret, err);
     if (r != 0)
         return r;
     ret->timeout = o->timeout > 0          ? o->timeout
