@@ -56,6 +56,11 @@ def test_who_deploys_is_told_what_is_wrong(mlp):
             (["mlp"], 73, "there is a deployment 'mlp' already"),
             (["mlp", "--name", "x", "--replicas", 0], 2, "--replicas"),
             (["mlp", "--name", "x", "--host", "localhost"], 2, "'localhost' is not a numeric address"),
+            (["mlp", "--name", "x", "--cpus", "0"], 2, "'--cpus': '0' is not a number from 1"),
+            (["mlp", "--name", "x", "--batch", "x"], 2, "'--batch': 'x' is not a number"),
+            (["mlp", "--name", "x", "--batch-delay", "1h"], 2, "'--batch-delay': '1h' is not a time"),
+            (["mlp", "--name", "x", "--device", "tpu"], 2, "'tpu' is not a device"),
+            (["n" * 64, "--name", "x"], 2, "its name has 64 characters, and at most 63"),
             (["mlp", "--name", "x", "--backend", "/nowhere"], 1, "/nowhere")]:
         done = mlp.run("serve", "deploy", *words)
         assert (done.returncode, text in done.stderr.decode()) == (code, True), (words, done)

@@ -214,12 +214,12 @@ static int deploy_ends(struct deploying *d, const json_t *status, struct err *er
 {
     AUTO_JSON *failure = task_failure_last(d->x->client, NULL, 0);
     char role[TASK_FAILURE_ROLE];
-    const char *who = !failure                                                  ? "tasks end"
-                      : str_eq(task_failure_role(failure, role), SERVE_GATEWAY) ? "gateway ends"
-                      : str_eq(role, SERVE_CONTROLLER)                          ? "controller ends"
-                                                                                : "replicas end";
-    int r = err_set(err, -EIO, "'%s' does not answer: its %s right after they start",
-                    format_text(status, "name"), who);
+    const char *who = !failure ? "tasks end right after they start"
+                      : str_eq(task_failure_role(failure, role), SERVE_GATEWAY)
+                          ? "gateway ends right after it starts"
+                      : str_eq(role, SERVE_CONTROLLER) ? "controller ends right after it starts"
+                                                       : "replicas end right after they start";
+    int r = err_set(err, -EIO, "'%s' does not answer: its %s", format_text(status, "name"), who);
 
     return give_up(d, failure, r, err);
 }
