@@ -71,6 +71,16 @@ def test_who_deploys_is_told_what_is_wrong(mlp):
         assert (done.returncode, text in done.stderr.decode()) == (code, True), (words, done)
 
 
+def test_of_deployments_of_one_name_that_begin_at_once_there_is_one(serving):
+    for _ in range(3):
+        rivals = [serving.start("serve", "deploy", "mlp", "--cpus", 1) for _ in range(4)]
+        ends = [(one.communicate(timeout=180)[1].decode(), one.returncode) for one in rivals]
+        assert sorted(code for _, code in ends) == [0, 73, 73, 73], ends
+        assert all("'mlp'" in said and "--name" in said for said, code in ends if code), ends
+        assert len(json.loads(serving.run("serve", "list", "--json", check=0).stdout)["deployments"]) == 1
+        serving.run("serve", "stop", "mlp", check=0)
+
+
 def test_a_model_that_does_not_load_is_not_waited_for(serving):
     version = serving.tmp / "data/ydl/models/mlp/versions/1/model/mlp.onnx"
     version.chmod(0o644)

@@ -1,6 +1,9 @@
 /* serve_call.c - a deployment is a job that runs, of the framework `serve`: found by its name among
  * those, and asked through its gateway's port. See serve_call.h. */
 #include "cmd/serve/serve_call.h"
+#include "base/name_lock.h"
+#include "base/path.h"
+#include "base/sha256.h"
 #include "serve/deployment/deployment_plan.h"
 #include "terminal/format.h"
 
@@ -41,6 +44,61 @@ int serve_running(struct job_call *x, const char *name, char **ret, struct err *
     }
     *ret = s.id;
     return s.id != NULL;
+}
+
+/* By the directory that this user's jobs are in, and the name. 0 and *ret -1: somebody has it. */
+static int claim_lock(const char *name, int *ret, struct err *err)
+{
+    AUTO_SHA256 *sum = NULL;
+    AUTO_FREE char *state = NULL;
+    AUTO_FREE char *lock = NULL;
+    char hex[SHA256_TEXT];
+    int r = path_xdg(PATH_STATE, "ydl", &state, err);
+
+    if (r == 0)
+        r = sha256_new(&sum, err);
+    if (r == 0)
+        r = sha256_add(sum, state, strlen(state) + 1, err);
+    if (r == 0)
+        r = sha256_add(sum, name, strlen(name), err);
+    if (r == 0)
+        r = sha256_end(sum, hex, err);
+    if (r < 0)
+        return r;
+    lock = str_printf("ydl-deploy-%s", hex);
+    if (!lock)
+        return err_oom(err);
+    *ret = name_lock(lock);
+    if (*ret >= 0 || *ret == -EADDRINUSE)
+        return 0;
+    return err_code(err, *ret, "claim the name '%s'", name);
+}
+
+/* Two of one name could not be told apart. One that has just been found is said to be there; of
+ * another command that has not come so far, the name is known alone. */
+int serve_claim(struct job_call *x, const struct job_where *where, const char *name, int *ret,
+                struct err *err)
+{
+    const struct cli *own = x->cli;
+    struct cli cli = *own;
+    AUTO_FREE char *id = NULL;
+    int r = claim_lock(name, ret, err);
+
+    if (r < 0)
+        return r;
+    cli.args = (void *)where;
+    x->cli = &cli;
+    r = serve_running(x, name, &id, err);
+    x->cli = own;
+    if (r < 0 || (r == 0 && *ret >= 0))
+        return r;
+    if (id)
+        err_set(err, -EEXIST, "there is a deployment '%s' already (%s)", name, id);
+    else
+        err_set(err, -EEXIST, "another 'ydl serve deploy' is just starting a deployment '%s'",
+                name);
+    err_hint(err, "stop it (ydl serve stop %s), or choose another name with --name", name);
+    return -EEXIST;
 }
 
 int serve_find(struct job_call *x, json_t **ret_status, struct err *err)

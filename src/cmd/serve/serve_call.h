@@ -14,6 +14,10 @@ extern const struct cli_verb verb_serve_address, verb_serve_deploy, verb_serve_l
 
 /* The id of the deployment with this name (or id) that runs, the caller's: 1; 0: there is none. */
 int serve_running(struct job_call *x, const char *name, char **ret, struct err *err);
+/* This user deploys nothing else under this name from this machine until the descriptor *ret, the
+ * caller's, is closed, and where `where` says no deployment has it. -EEXIST with a hint. */
+int serve_claim(struct job_call *x, const struct job_where *where, const char *name, int *ret,
+                struct err *err);
 /* The one that the first operand names, in x->client, and its document with tasks: the caller's.
  * -ENOENT. */
 int serve_find(struct job_call *x, json_t **ret_status, struct err *err);
