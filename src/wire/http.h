@@ -52,6 +52,9 @@ struct http_server_options {
     bool strangers;
     /* One answer for each connection, for clients that never ask twice and never hang up. */
     bool once;
+    /* What is no request, or one that its handler never sees, is answered {"error": "a sentence"},
+     * and not with an object that has a hint as well. */
+    bool bare_errors;
     const char *headers; /* of every answer, "NAME: VALUE\r\n" each; borrowed; NULL: none */
     http_handler *handler;
     void *user;

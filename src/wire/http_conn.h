@@ -13,6 +13,7 @@ struct http_conn {
     struct http_limits limits;
     struct http_parse in;
     const char *headers; /* of every answer; borrowed; NULL: none */
+    bool bare_errors;    /* likewise */
     bool once;           /* it ends after its first answer */
     struct buf raw;
     size_t raw_at; /* bytes of `raw` that were parsed */

@@ -194,6 +194,8 @@ int http_reply_error(struct http_call *c, int code, const struct err *why, struc
     AUTO_JSON *v = NULL;
 
     buf_reset(&c->headers); /* they belong to the answer that was not given */
+    if (c->conn->bare_errors && json_make(&v, NULL, "{s:o}", "error", json_text(why->text)) == 0)
+        return http_reply_json(c, status, v, err);
     if (json_make(&v, NULL, "{s:{s:o,s:o}}", "error", "text", json_text(why->text), "hint",
                   json_text(why->hint)) < 0)
         return http_reply(c, status, JSON_TYPE, bare, sizeof(bare) - 1, err);

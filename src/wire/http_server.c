@@ -253,6 +253,7 @@ static void http_server_serve(struct http_server *s, struct stream *stream)
 
     http_conn_init(&conn, s->loop, stream, false, &s->limits);
     conn.headers = s->o.headers;
+    conn.bare_errors = s->o.bare_errors;
     conn.once = s->o.once || s->draining;
     guest_add(s, &guest);
     r = request_comes(s, &conn, s->limits.header_ms) ? speaks_http2(s, &conn) : -ENODATA;

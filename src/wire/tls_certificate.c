@@ -3,6 +3,7 @@
  */
 #include "wire/tls.h"
 
+#include <errno.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -20,8 +21,13 @@ static int no_password(char *out, int n, int writing, void *user)
 
 static int certificate_failed(const char *what, const char *path, struct err *err)
 {
-    const char *why = ERR_reason_error_string(ERR_peek_last_error());
+    unsigned long first = ERR_peek_error(); /* later ones say only that there was one */
+    const char *why = ERR_reason_error_string(first);
 
+    if (ERR_SYSTEM_ERROR(first)) {
+        errno = ERR_GET_REASON(first);
+        return err_sys(err, "open '%s'", path);
+    }
     (void)err_set(err, -EINVAL, "%s '%s': %s", what, path, why ? why : "OpenSSL cannot use it");
     err_hint(err, "both files are PEM, and the private key has no password: try 'openssl x509 -in "
                   "CERTIFICATE -noout -text' and 'openssl pkey -in KEY -noout'");

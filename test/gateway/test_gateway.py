@@ -237,6 +237,9 @@ def test_tls_with_a_given_certificate(tmp_path):
                                f"localhost:{g.port}:127.0.0.1"],
                               capture_output=True, text=True, check=True)
         assert json.loads(done.stdout)["replica"] == "a"
+    (tmp_path / "key.pem").write_text("junk")
+    with pytest.raises(AssertionError, match="HAProxy did not start: .*No Private Key found"):
+        g.start()
 
 
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"

@@ -109,6 +109,20 @@ def test_a_haproxy_that_was_told_to_end_alone_comes_back(tmp_path):
         assert "died; starting it again" in g.stop()
 
 
+@pytest.mark.full
+def test_a_haproxy_that_hangs_is_replaced(tmp_path):
+    a = Replica("a")
+    g = Gateway(tmp_path, models=[model([a])]).start()
+    with running(g, a):
+        g.await_ready("a")
+        hangs = haproxies(tmp_path)[0]
+        os.kill(hangs, signal.SIGSTOP)
+        until(lambda: hangs not in haproxies(tmp_path), "it is ended")
+        assert request(g.port)[0] == 200
+        g.await_ready("a")
+        assert f"HAProxy (process {hangs}) did not answer 4 times" in g.stop()
+
+
 def test_haproxy_comes_back_with_its_keys_also_when_their_file_is_gone(tmp_path):
     (keys := tmp_path / "keys").write_text("long-enough-secret\n")
     keys.chmod(0o600)

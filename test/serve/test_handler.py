@@ -180,6 +180,10 @@ def test_predict_may_be_a_coroutine(handle):
     ("def load(dir): raise OSError('no weights')\ndef predict(inputs): pass\n",
      "OSError: no weights"),
     ("import os\nos._exit(7)\n", "ended with exit status 7"),
+    ("import sys\ndef load(dir): sys.exit('no weights')\ndef predict(inputs): pass\n",
+     "ended with exit status 1: no weights"),
+    ("import os, time\ndef load(dir): os.close(3); time.sleep(600)\ndef predict(inputs): pass\n",
+     "was killed by signal 9"),
     ("def load(dir): pass\ndef predict(inputs): pass\ndef signature(): return {}\n",
      "the handler's signature(): 'inputs' and 'outputs' are lists of 1 to 256"),
 ])

@@ -1,5 +1,6 @@
 """What a server does not do for clients that have gone, and what it takes at most."""
 
+import gzip
 import http.client
 import json
 import os
@@ -241,3 +242,31 @@ def busy(server) -> float:
     """Seconds of the processor that it has had."""
     words = Path(f"/proc/{server.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def said(server, request):
+    """The status of the answer to bytes, and the sentence in its body."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as s:
+        s.sendall(request)
+        s.shutdown(socket.SHUT_WR)
+        answer = http.client.HTTPResponse(s)
+        answer.begin()
+        return answer.status, json.loads(answer.read())["error"]
+
+
+@pytest.mark.parametrize("request_line, status", [
+    (b"GET /v1/models/%zz HTTP/1.1", 400), (b"GET /v1/models/../x HTTP/1.1", 400), (b"NONSENSE", 400),
+    (b"GET /%s HTTP/1.1" % (b"a" * 20000), 414), (b"GET / HTTP/3.7", 505)])
+def test_what_never_was_a_request_is_answered_in_the_same_form(shared, request_line, status):
+    got, text = said(shared("small"), request_line + b"\r\nHost: t\r\n\r\n")
+    assert got == status and isinstance(text, str) and text
+
+
+def test_a_packed_body_is_told_as_that(shared):
+    server = shared("small")
+    body = gzip.compress(b'{"instances": [[1, 2, 3, 4]]}')
+    for path in ("/v1/models/small:predict", "/v2/models/small/infer"):
+        answer = server.post(path, body, {"Content-Encoding": "gzip"})
+        assert answer.status == 415 and "Content-Encoding" in answer.json["error"]
+    answer = server.post("/v1/models/small:predict", gzip.decompress(body), {"Content-Encoding": "identity"})
+    assert answer.status == 200

@@ -91,3 +91,15 @@ def test_who_deploys_chooses_the_port(serving):
     assert url == f"http://127.0.0.1:{port}" and serving.predict()["predictions"]
     done = serving.run("serve", "deploy", "mlp", "--name", "second", "--gateway-port", "none")
     assert done.returncode == 2 and "port: expected a number, found 'none'" in done.stderr.decode(), done
+
+
+def test_a_gateway_that_listens_on_one_address_is_found_there(serving):
+    for host, shown in (("127.0.0.2", "127.0.0.2"), ("::1", "[::1]"), ("[::1]", "[::1]"), ("::", "127.0.0.1")):
+        url = serving.deploy("mlp", "--cpus", 1, "--host", host)
+        assert url.rpartition(":")[0] == f"http://{shown}" and serving.predict()["predictions"], url
+        assert serving.run("serve", "address", "mlp", check=0).stdout.decode().strip() == serving.status()["url"] == url
+        listed = json.loads(serving.run("serve", "list", "--json", check=0).stdout)["deployments"]
+        assert [one["url"] for one in listed] == [url]
+        targets = json.loads(serving.run("serve", "targets", "mlp", check=0).stdout)
+        assert [t["targets"] for t in targets if t["labels"]["role"] == "gateway"] == [[urlsplit(url).netloc]]
+        serving.run("serve", "stop", "mlp", check=0)

@@ -55,6 +55,12 @@ def test_who_deploys_is_told_what_is_wrong(mlp):
             (["nobody"], 1, "nobody"), (["mlp:7"], 1, "7"), (["a b"], 2, "a b"),
             (["mlp"], 73, "there is a deployment 'mlp' already"),
             (["mlp", "--name", "x", "--replicas", 0], 2, "--replicas"),
+            (["mlp", "--name", "x", "--host", "localhost"], 2, "'localhost' is not a numeric address"),
+            (["mlp", "--name", "x", "--cpus", "0"], 2, "'--cpus': '0' is not a number from 1"),
+            (["mlp", "--name", "x", "--batch", "x"], 2, "'--batch': 'x' is not a number"),
+            (["mlp", "--name", "x", "--batch-delay", "1h"], 2, "'--batch-delay': '1h' is not a time"),
+            (["mlp", "--name", "x", "--device", "tpu"], 2, "'tpu' is not a device"),
+            (["n" * 64, "--name", "x"], 2, "its name has 64 characters, and at most 63"),
             (["mlp", "--name", "x", "--backend", "/nowhere"], 1, "/nowhere")]:
         done = mlp.run("serve", "deploy", *words)
         assert (done.returncode, text in done.stderr.decode()) == (code, True), (words, done)
@@ -63,6 +69,16 @@ def test_who_deploys_is_told_what_is_wrong(mlp):
                               (["--history", "--since", "often"], 2, "--since")]:
         done = mlp.run("serve", "status", "mlp", *words)
         assert (done.returncode, text in done.stderr.decode()) == (code, True), (words, done)
+
+
+def test_of_deployments_of_one_name_that_begin_at_once_there_is_one(serving):
+    for _ in range(3):
+        rivals = [serving.start("serve", "deploy", "mlp", "--cpus", 1) for _ in range(4)]
+        ends = [(one.communicate(timeout=180)[1].decode(), one.returncode) for one in rivals]
+        assert sorted(code for _, code in ends) == [0, 73, 73, 73], ends
+        assert all("'mlp'" in said and "--name" in said for said, code in ends if code), ends
+        assert len(json.loads(serving.run("serve", "list", "--json", check=0).stdout)["deployments"]) == 1
+        serving.run("serve", "stop", "mlp", check=0)
 
 
 def test_a_model_that_does_not_load_is_not_waited_for(serving):

@@ -199,7 +199,31 @@ def test_with_tls_the_certificate_is_looked_at(serving, models):
             ([], "self-signed certificate"),
             (["--ca", certificate], "IP address mismatch"),
             (["--ca", certificate, "--server-name", "shop.example.org"], "hostname mismatch"),
-            (["--ca", "rows.csv"], "certificate 'rows.csv'")]:
+            (["--ca", "rows.csv"], "certificate 'rows.csv'"),
+            (["--ca", "nowhere.pem"], "open 'nowhere.pem': No such file")]:
         done = predict(serving, *one, *words, check=None)
         assert done.returncode in (1, 77) and expected in done.stderr.decode(), (words, done)
         assert not done.stdout
+
+
+def test_keys_and_certificates_are_looked_at_before_anything_starts(serving):
+    certificate, key = make_certificate(serving.work, "shop.example.com")
+    (serving.work / "old").mkdir()
+    other = make_certificate(serving.work / "old", "old.example.com")[0]
+    (serving.work / "junk.pem").write_text("junk")
+    for name, text, mode in (("short", "abc\n", 0o600), ("none", "# of nobody\n", 0o600), ("open", "k" * 32, 0o644)):
+        (serving.work / name).write_text(text)
+        (serving.work / name).chmod(mode)
+    for words, says in [
+            (["--private-key", key], "a private key is of use with its certificate only"),
+            (["--certificate", other, "--private-key", key], f"private key '{key}': key values mismatch"),
+            (["--certificate", "junk.pem", "--private-key", key], f"certificate '{serving.work}/junk.pem': no start"),
+            (["--certificate", "nowhere.pem", "--private-key", key], "nowhere.pem': No such file"),
+            (["--certificate", certificate, "--private-key", "junk.pem"], "junk.pem' has a secret that others can read"),
+            (["--key-file", "short"], "a key has at least 16 characters"),
+            (["--key-file", "none"], "has no key in it"),
+            (["--key-file", "open"], "has a secret that others can read"),
+            (["--key-file", "nowhere"], "nowhere': No such file")]:
+        done = serving.run("serve", "deploy", "mlp", "--cpus", 1, *words)
+        assert done.returncode in (2, 77) and says in done.stderr.decode(), (words, done)
+        assert not serving.jobs()

@@ -257,6 +257,16 @@ def test_an_update_need_not_be_waited_for(serving, both):
     logs.wait()
 
 
+def test_who_waits_for_an_update_of_a_deployment_that_is_stopped_is_told(serving):
+    serving.push("mlp2")
+    serving.deploy("mlp:1", "--cpus", 1)
+    client = serving.start("serve", "update", "mlp", "--to", 2, "--canary", "10%")
+    serving.wait_for(lambda: (serving.model().get("update") or {}).get("phase") == "watching", "the canary")
+    serving.run("serve", "stop", "mlp", check=0)
+    said = client.communicate(timeout=120)[1].decode()
+    assert client.returncode == 1 and "the deployment 'mlp' has ended, and the update with it" in said, said
+
+
 def test_one_update_at_a_time_and_it_can_be_taken_back_or_replaced(serving, both):
     url, one, two = both
     serving.push("mlp2")

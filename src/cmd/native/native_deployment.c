@@ -132,7 +132,9 @@ static int native_deployment_run(struct cli *c, struct err *err)
         r = err_set(err, -EINVAL, "a deployment has no gateway '%s'", index);
     if (r < 0)
         return r;
-    listen = str_printf("%s:%s", a->host ? a->host : host, port ? port : "0");
+    if (a->host)
+        host = a->host;
+    listen = str_printf(strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port ? port : "0");
     if (!listen)
         return err_oom(err);
     x.o.listen = listen;

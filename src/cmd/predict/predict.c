@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "cli/exit.h"
 #include "cmd/serve/serve_direct.h"
+#include "cmd/serve/serve_request.h"
 #include "cmd/verbs.h"
 #include "loop/fiber.h"
 #include "terminal/format.h"
@@ -137,16 +138,18 @@ static void predict_next(const json_t *report, char url[SERVE_URL])
  * deployment is final. */
 int predict_address(struct job_call *x, char url[SERVE_URL], struct err *err)
 {
-    bool tls = str_starts(url, "https://");
     AUTO_JSON *report = NULL;
     AUTO_JSON *status = NULL;
+    AUTO_JSON *plan = NULL;
     AUTO_JSON *urls = NULL;
 
     if (client_status(x->client, true, &status, NULL) < 0)
         return 0;
     if (json_is_integer(json_object_get(status, "ended")))
         return err_set(err, -ENOENT, "the deployment '%s' has ended", format_text(status, "name"));
-    urls = serve_urls(status, tls);
+    if (serve_plan_of(x->client, 0, &plan, NULL) < 0)
+        return 0;
+    urls = serve_urls(status, plan);
     if (predict_other(urls, url))
         return 0;
     report = serve_report(x, 0);
@@ -225,12 +228,14 @@ static int predict_find(struct job_call *x, json_t *status, char url[SERVE_URL],
 
     for (;; wait = wait < RETRY_MOST_MS / 2 ? wait * 2 : RETRY_MOST_MS) {
         AUTO_JSON *report = NULL;
+        AUTO_JSON *plan = NULL;
 
         if (json_is_integer(json_object_get(now, "ended")))
             return err_set(err, -ENOENT, "the deployment '%s' has ended", x->cli->operands[0]);
-        (void)serve_url(now, url);
         report = serve_report(x, REPORT_MS);
-        serve_secure(report, url);
+        (void)serve_plan_of(x->client, 0, &plan, NULL); /* it was there before the report */
+        if (plan)
+            (void)serve_url(now, plan, url);
         predict_next(report, url);
         if (*url)
             return 0;

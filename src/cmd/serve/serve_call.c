@@ -1,9 +1,13 @@
 /* serve_call.c - a deployment is a job that runs, of the framework `serve`: found by its name among
  * those, and asked through its gateway's port. See serve_call.h. */
 #include "cmd/serve/serve_call.h"
+#include "base/name_lock.h"
+#include "base/path.h"
+#include "base/sha256.h"
 #include "serve/deployment/deployment_plan.h"
 #include "terminal/format.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,6 +46,61 @@ int serve_running(struct job_call *x, const char *name, char **ret, struct err *
     return s.id != NULL;
 }
 
+/* By the directory that this user's jobs are in, and the name. 0 and *ret -1: somebody has it. */
+static int claim_lock(const char *name, int *ret, struct err *err)
+{
+    AUTO_SHA256 *sum = NULL;
+    AUTO_FREE char *state = NULL;
+    AUTO_FREE char *lock = NULL;
+    char hex[SHA256_TEXT];
+    int r = path_xdg(PATH_STATE, "ydl", &state, err);
+
+    if (r == 0)
+        r = sha256_new(&sum, err);
+    if (r == 0)
+        r = sha256_add(sum, state, strlen(state) + 1, err);
+    if (r == 0)
+        r = sha256_add(sum, name, strlen(name), err);
+    if (r == 0)
+        r = sha256_end(sum, hex, err);
+    if (r < 0)
+        return r;
+    lock = str_printf("ydl-deploy-%s", hex);
+    if (!lock)
+        return err_oom(err);
+    *ret = name_lock(lock);
+    if (*ret >= 0 || *ret == -EADDRINUSE)
+        return 0;
+    return err_code(err, *ret, "claim the name '%s'", name);
+}
+
+/* Two of one name could not be told apart. One that has just been found is said to be there; of
+ * another command that has not come so far, the name is known alone. */
+int serve_claim(struct job_call *x, const struct job_where *where, const char *name, int *ret,
+                struct err *err)
+{
+    const struct cli *own = x->cli;
+    struct cli cli = *own;
+    AUTO_FREE char *id = NULL;
+    int r = claim_lock(name, ret, err);
+
+    if (r < 0)
+        return r;
+    cli.args = (void *)where;
+    x->cli = &cli;
+    r = serve_running(x, name, &id, err);
+    x->cli = own;
+    if (r < 0 || (r == 0 && *ret >= 0))
+        return r;
+    if (id)
+        err_set(err, -EEXIST, "there is a deployment '%s' already (%s)", name, id);
+    else
+        err_set(err, -EEXIST, "another 'ydl serve deploy' is just starting a deployment '%s'",
+                name);
+    err_hint(err, "stop it with 'ydl serve stop %s', or choose another name with --name", name);
+    return -EEXIST;
+}
+
 int serve_find(struct job_call *x, json_t **ret_status, struct err *err)
 {
     return serve_find_named(x, x->cli->operands[0], ret_status, err);
@@ -68,35 +127,53 @@ int serve_find_named(struct job_call *x, const char *name, json_t **ret_status, 
     return r < 0 ? r : client_status(x->client, true, ret_status, err);
 }
 
+const char *serve_host(const json_t *plan)
+{
+    static const unsigned char all[sizeof(struct in6_addr)];
+    const char *host =
+        json_string_value(json_object_get(json_object_get(plan, SERVE_GATEWAY), "host"));
+    unsigned char binary[sizeof(all)] = { 0 };
+    int family = host && strchr(host, ':') ? AF_INET6 : AF_INET;
+
+    return host && inet_pton(family, host, binary) == 1 && memcmp(binary, all, sizeof(all)) != 0
+               ? host
+               : NULL;
+}
+
 /* Of a task, where it is a gateway that has been somewhere. On YARN the address is for people and
  * programs of other machines, who know nodes by their names. */
-static bool url_of(const json_t *status, const json_t *task, char out[SERVE_URL])
+static bool url_of(const json_t *status, const json_t *task, const json_t *plan,
+                   char out[SERVE_URL])
 {
     json_int_t port = json_integer_value(json_array_get(json_object_get(task, "ports"), 0));
     bool named = str_eq(format_text(status, "platform"), "yarn");
     const char *host = json_string_value(json_object_get(task, named ? "node" : "host"));
+    const char *only = serve_host(plan);
+    const char *scheme = json_is_object(json_object_get(plan, "tls")) ? "https" : "http";
 
     if (!str_eq(format_text(task, "role"), SERVE_GATEWAY) || !host || port <= 0)
         return false;
-    (void)snprintf(out, SERVE_URL, strchr(host, ':') ? "http://[%s]:%d" : "http://%s:%d", host,
+    if (only)
+        host = only;
+    (void)snprintf(out, SERVE_URL, strchr(host, ':') ? "%s://[%s]:%d" : "%s://%s:%d", scheme, host,
                    (int)port);
     return true;
 }
 
-bool serve_url(const json_t *status, char out[SERVE_URL])
+bool serve_url(const json_t *status, const json_t *plan, char out[SERVE_URL])
 {
     const json_t *tasks = json_object_get(status, "tasks"), *t;
     size_t i;
 
     json_array_foreach(tasks, i, t)
     {
-        if (url_of(status, t, out))
+        if (url_of(status, t, plan, out))
             return true;
     }
     return false;
 }
 
-json_t *serve_urls(const json_t *status, bool tls)
+json_t *serve_urls(const json_t *status, const json_t *plan)
 {
     const json_t *tasks = json_object_get(status, "tasks"), *t;
     AUTO_JSON *list = json_array();
@@ -105,32 +182,10 @@ json_t *serve_urls(const json_t *status, bool tls)
 
     json_array_foreach(tasks, i, t)
     {
-        if (!url_of(status, t, url))
-            continue;
-        if (tls)
-            serve_secure_url(url);
-        if (json_array_append_new(list, json_string(url)) < 0)
+        if (url_of(status, t, plan, url) && json_array_append_new(list, json_string(url)) < 0)
             return NULL;
     }
     return take(list);
-}
-
-void serve_secure(const json_t *doc, char url[SERVE_URL])
-{
-    const json_t *tls = json_object_get(doc, "tls");
-
-    if (json_is_true(tls) || json_is_object(tls))
-        serve_secure_url(url);
-}
-
-void serve_secure_url(char url[SERVE_URL])
-{
-    size_t n = strlen("http"), all = strlen(url);
-
-    if (!str_starts(url, "http://") || all + 2 > SERVE_URL)
-        return;
-    memmove(url + n + 1, url + n, all - n + 1);
-    url[n] = 's';
 }
 
 json_t *serve_groups(const json_t *status)

@@ -14,20 +14,24 @@ extern const struct cli_verb verb_serve_address, verb_serve_deploy, verb_serve_l
 
 /* The id of the deployment with this name (or id) that runs, the caller's: 1; 0: there is none. */
 int serve_running(struct job_call *x, const char *name, char **ret, struct err *err);
+/* This user deploys nothing else under this name from this machine until the descriptor *ret, the
+ * caller's, is closed, and where `where` says no deployment has it. -EEXIST with a hint. */
+int serve_claim(struct job_call *x, const struct job_where *where, const char *name, int *ret,
+                struct err *err);
 /* The one that the first operand names, in x->client, and its document with tasks: the caller's.
  * -ENOENT. */
 int serve_find(struct job_call *x, json_t **ret_status, struct err *err);
 int serve_find_named(struct job_call *x, const char *name, json_t **ret_status, struct err *err);
 
-/* Where its gateway listens: "http://127.0.0.1:12000". False when nobody knows yet. */
-bool serve_url(const json_t *status, char out[SERVE_URL]);
+/* The one address that its gateway was told to listen on, and not on others; NULL: it has all of
+ * its node's, or that of its task. Borrowed from the plan. */
+const char *serve_host(const json_t *plan);
+/* Where its gateway listens: "http://127.0.0.1:12000". The plan (NULL: not known) says whether that
+ * is TLS, and the address where somebody chose one. False when nobody knows yet. */
+bool serve_url(const json_t *status, const json_t *plan, char out[SERVE_URL]);
 /* Of all its gateways, in their order; empty when nobody knows yet. The caller's; NULL when out of
  * memory. */
-json_t *serve_urls(const json_t *status, bool tls);
-/* The same address with https:// where the deployment's plan or its gateway's report (NULL: not
- * known) says that it speaks TLS. */
-void serve_secure(const json_t *doc, char url[SERVE_URL]);
-void serve_secure_url(char url[SERVE_URL]); /* whatever the report says */
+json_t *serve_urls(const json_t *status, const json_t *plan);
 /* The groups of replicas: roles but the gateway or controller. Each with {group, count}; the
  * caller's. */
 json_t *serve_groups(const json_t *status);

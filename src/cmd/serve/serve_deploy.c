@@ -27,6 +27,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LOOK_MS 100
 #define END_MS 30000       /* for a deployment that is given up to end */
@@ -47,6 +48,7 @@ struct deploying {
     struct serve_copies copies;
     json_t *urls; /* of its gateways; without one those of the replicas */
     bool only_plan;
+    int claim; /* of the name; -1: none */
 };
 
 /* ---- the models ---- */
@@ -166,7 +168,7 @@ static bool gateways_answer(struct deploying *d, const json_t *status)
     size_t i;
 
     json_decref(d->urls);
-    d->urls = serve_urls(status, d->w.certificate != NULL);
+    d->urls = serve_urls(status, d->plan);
     all = json_array_size(d->urls) >= d->w.count;
     json_array_foreach(d->urls, i, one) all =
         all && serve_is_ready(d->x->loop, json_string_value(one), &trust);
@@ -215,12 +217,12 @@ static int deploy_ends(struct deploying *d, const json_t *status, struct err *er
 {
     AUTO_JSON *failure = task_failure_last(d->x->client, NULL, 0);
     char role[TASK_FAILURE_ROLE];
-    const char *who = !failure                                                  ? "tasks end"
-                      : str_eq(task_failure_role(failure, role), SERVE_GATEWAY) ? "gateway ends"
-                      : str_eq(role, SERVE_CONTROLLER)                          ? "controller ends"
-                                                                                : "replicas end";
-    int r = err_set(err, -EIO, "'%s' does not answer: its %s right after they start",
-                    format_text(status, "name"), who);
+    const char *who = !failure ? "tasks end right after they start"
+                      : str_eq(task_failure_role(failure, role), SERVE_GATEWAY)
+                          ? "gateway ends right after it starts"
+                      : str_eq(role, SERVE_CONTROLLER) ? "controller ends right after it starts"
+                                                       : "replicas end right after they start";
+    int r = err_set(err, -EIO, "'%s' does not answer: its %s", format_text(status, "name"), who);
 
     return give_up(d, failure, r, err);
 }
@@ -264,26 +266,13 @@ static int deploy_await(struct deploying *d, struct err *err)
     }
 }
 
-/* Two of one name could not be told apart. */
 static int check_name(struct deploying *d, struct err *err)
 {
     const struct serve_options *o = job_args(d->x);
     struct job_where where = { .on = d->w.on == OPTIONS_YARN ? -1 : (int)JOB_LOCAL,
                                .staging = o->where.staging };
-    const struct cli *own = d->x->cli;
-    struct cli cli = *own;
-    AUTO_FREE char *id = NULL;
-    int r;
 
-    cli.args = &where;
-    d->x->cli = &cli;
-    r = serve_running(d->x, d->name, &id, err);
-    d->x->cli = own;
-    if (r <= 0)
-        return r;
-    err_set(err, -EEXIST, "there is a deployment '%s' already (%s)", d->name, id);
-    err_hint(err, "stop it with 'ydl serve stop %s', or choose another name with --name", d->name);
-    return -EEXIST;
+    return serve_claim(d->x, &where, d->name, &d->claim, err);
 }
 
 static int deploy_show(struct deploying *d, struct err *err)
@@ -356,6 +345,7 @@ static int deploy_or_plan(struct job_call *x, bool only_plan, struct err *err)
     if (r < 0)
         return r;
     d->x = x;
+    d->claim = -1;
     d->only_plan = only_plan || options_only_plan();
     d->copies.staging = ((const struct serve_options *)job_args(x))->where.staging;
     r = deploy_all(d, only_plan, err);
@@ -366,6 +356,8 @@ static int deploy_or_plan(struct job_call *x, bool only_plan, struct err *err)
     serve_uploads_done(&d->uploads);
     json_decref(d->urls);
     serve_want_done(&d->w);
+    if (d->claim >= 0)
+        close(d->claim);
     free(d->text);
     free(d);
     return r;

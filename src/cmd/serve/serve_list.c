@@ -55,9 +55,8 @@ static int serve_list_add(void *arg, struct client *c, struct err *err)
     if (r < 0 || !str_eq(format_text(status, "framework"), SERVE_FRAMEWORK))
         return r;
     report = serve_report_of(c, 0);
-    (void)serve_url(status, url);
     (void)serve_plan_of(c, 0, &plan, NULL);
-    serve_secure(plan, url); /* the report comes a moment later */
+    (void)serve_url(status, plan, url);
     serve_direct_first(report, url, sizeof(url));
     r = json_make(&v, err, "{s:o, s:s, s:s, s:o, s:o, s:I, s:I}", "name",
                   json_text(format_text(status, "name")), "job", client_id(c), "state",

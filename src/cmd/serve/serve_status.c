@@ -204,9 +204,7 @@ static int serve_status_work(struct job_call *x, struct err *err)
         report = serve_report(x, 0);
         (void)serve_plan(x, &plan, NULL);
         json_decref(urls);
-        urls = serve_is_direct(report) /* whether it is TLS the plan knows first */
-                   ? serve_direct_urls(report)
-                   : serve_urls(status, json_is_object(json_object_get(plan, "tls")));
+        urls = serve_is_direct(report) ? serve_direct_urls(report) : serve_urls(status, plan);
     }
     if (!urls)
         return err_oom(err);

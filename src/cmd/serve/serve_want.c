@@ -7,14 +7,23 @@
 #include "cli/exit.h"
 #include "cmd/serve/scale/serve_autoscale.h"
 #include "launch/launch_options.h"
+#include "model/name.h"
 #include "serve/deployment/gateway_reports.h"
+#include "serve/gateway/gateway_spec.h"
+#include "serve/key_file.h"
+#include "wire/stream.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
 #define TIMEOUT_MS 120000
 #define LOOPBACK "127.0.0.1"
+#define COUNT_MOST 65536 /* as in a file, like the next one */
+#define DELAY_MOST_MS 60000
+#define DEVICE_MOST 1023
+#define PEM_MAX MIB
 
 void serve_want_done(struct serve_want *w)
 {
@@ -150,6 +159,55 @@ static int want_autoscale(const struct serve_options *o, struct serve_want *w, s
     return 0;
 }
 
+/* What tasks would refuse one after the other, long after this command has begun to wait for them.
+ * A file's numbers were looked at as it was read. */
+static int want_numbers(const struct serve_options *o, struct err *err)
+{
+    const struct {
+        const char *option, *value;
+    } counts[] = { { "--cpus", o->cpus }, { "--batch", o->batch } };
+    int64_t n = 0;
+
+    for (size_t i = 0; i < COUNT_OF(counts); i++)
+        if (counts[i].value && str_to_i64(counts[i].value, 1, COUNT_MOST, &n) < 0)
+            return cli_bad(err, "option '%s': '%s' is not a number from 1 to %d", counts[i].option,
+                           counts[i].value, COUNT_MOST);
+    if (o->batch_delay && (str_to_ms(o->batch_delay, &n) < 0 || n > DELAY_MOST_MS))
+        return cli_bad(err, "option '--batch-delay': '%s' is not a time of at most 60s, like 2ms",
+                       o->batch_delay);
+    return 0;
+}
+
+/* A registry has longer ones: HAProxy's configuration is made of these. */
+static int want_names(const struct serve_want *w, struct err *err)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        size_t n = strcspn(w->models[i].model, ":@");
+
+        if (n >= GATEWAY_NAME && n <= MODEL_NAME_MOST)
+            return cli_bad(err,
+                           "'%.*s' cannot be served: its name has %zu characters, and at most %d "
+                           "are possible",
+                           (int)n, w->models[i].model, n, GATEWAY_NAME - 1);
+    }
+    return 0;
+}
+
+static int want_devices(const struct serve_want *w, struct err *err)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < w->n; i++) {
+        const char *device = w->models[i].device;
+
+        if (device && !str_eq(device, "cpu") && !str_eq(device, "cuda") &&
+            (!str_starts(device, "cuda:") ||
+             str_to_i64(device + strlen("cuda:"), 0, DEVICE_MOST, &n) < 0))
+            return cli_bad(err, "'%s' is not a device: cpu, cuda or cuda:N", device);
+    }
+    return 0;
+}
+
 static int want_models(const struct serve_options *o, char *const *models, struct serve_want *w,
                        struct err *err)
 {
@@ -169,6 +227,12 @@ static int want_models(const struct serve_options *o, char *const *models, struc
         r = model_of_file(o, &w->file.models[i], w) < 0 ? err_oom(err) : 0;
     for (size_t i = 0; replicas > 0 && i < w->n; i++)
         w->models[i].replicas = (unsigned)replicas;
+    if (r == 0)
+        r = want_names(w, err);
+    if (r == 0)
+        r = want_numbers(o, err);
+    if (r == 0)
+        r = want_devices(w, err);
     return r != 0 ? r : want_autoscale(o, w, err);
 }
 
@@ -244,6 +308,24 @@ static int want_gateways(struct serve_want *w, struct err *err)
                    w->count, w->port);
 }
 
+/* "[::1]", as addresses write it, is "::1". */
+static int want_host(struct serve_want *w, struct err *err)
+{
+    size_t n = w->host ? strlen(w->host) : 0;
+    unsigned char binary[sizeof(struct in6_addr)];
+
+    if (n > 2 && w->host[0] == '[' && w->host[n - 1] == ']') {
+        w->host = want_keep(w, strndup(w->host + 1, n - 2));
+        if (!w->host)
+            return err_oom(err);
+    }
+    if (!w->host || inet_pton(strchr(w->host, ':') ? AF_INET6 : AF_INET, w->host, binary) == 1)
+        return 0;
+    cli_bad(err, "'%s' is not a numeric address to listen on", w->host);
+    err_hint(err, "for example 127.0.0.1, 0.0.0.0 for all of IPv4, or ::1");
+    return CLI_USAGE;
+}
+
 /* What replicas cannot do for clients. */
 static int want_gateway(struct serve_want *w, struct err *err)
 {
@@ -302,6 +384,8 @@ static int want_make(const struct cli *c, const struct serve_options *o, char *c
     r = want_gateways(ret, err);
     if (r == 0)
         r = want_gateway(ret, err);
+    if (r == 0)
+        r = want_host(ret, err);
     if (r != 0)
         return r;
     ret->timeout = o->timeout > 0          ? o->timeout
@@ -311,9 +395,50 @@ static int want_make(const struct cli *c, const struct serve_options *o, char *c
     return want_paths(ret) < 0 ? err_oom(err) : 0;
 }
 
+/* ---- secrets ---- */
+
+static int want_key(void *user, const char *key, size_t n, struct err *err)
+{
+    (void)user;
+    (void)key;
+    (void)n;
+    (void)err;
+    return 0;
+}
+
+/* As the gateway reads them: the certificate's file may have the key, too. */
+static int want_pair(const struct serve_want *w, struct err *err)
+{
+    const char *key = w->private_key ? w->private_key : w->certificate;
+    struct buf secret = { .max = PEM_MAX };
+    AUTO_BUF public = { .max = PEM_MAX };
+    AUTO(stream_tls) struct stream_tls *tls = NULL;
+    int r = path_read(w->certificate, &public, err);
+
+    if (r == 0)
+        r = secret_read(key, &secret, err);
+    buf_wipe(&secret);
+    return r < 0 ? r : stream_tls_certificate(w->certificate, key, &tls, err);
+}
+
+/* Who wants TLS must not get a port without it. */
+static int want_secrets(const struct serve_want *w, struct err *err)
+{
+    int r = w->key_file ? key_file_each(w->key_file, want_key, NULL, err) : 0;
+
+    if (w->private_key && !w->certificate)
+        return cli_bad(err, "a private key is of use with its certificate only: name that with "
+                            "--certificate, or certificate in the file");
+    if (r == 0 && w->certificate)
+        r = want_pair(w, err);
+    return exit_named_file(r, err);
+}
+
 int serve_want_make(const struct cli *c, struct serve_want *ret, struct err *err)
 {
-    return want_make(c, c->args, c->operands, ret, err);
+    int r = want_make(c, c->args, c->operands, ret, err);
+
+    return r != 0 ? r : want_secrets(ret, err);
 }
 
 int serve_want_file(const struct cli *c, const char *path, struct serve_want *ret, struct err *err)

@@ -1,5 +1,6 @@
 /* serve_want.h - what is to be deployed, as options, operands and perhaps a file say it. Options
- * win over the file. Opens the file, and nothing else. */
+ * win over the file. Opens the file, and those with keys and certificates, which are looked at as
+ * the gateway does. */
 #pragma once
 #include "client/job_call.h"
 #include "cmd/serve/serve_file.h"

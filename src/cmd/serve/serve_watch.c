@@ -155,12 +155,25 @@ int serve_watch_left(const struct job_call *x, int r, struct err *err)
     return err_set(err, r, "interrupted");
 }
 
+/* Its master may be another one by now; or somebody has stopped the deployment meanwhile. */
+static int watch_again(const struct watching *t, int r, struct err *err)
+{
+    int now = client_again(t->x->client, r, err);
+
+    if (now != 0)
+        return now;
+    return err_set(err, -ENOENT, "the deployment '%s' has ended, and the update with it",
+                   t->x->cli->operands[0]);
+}
+
 int serve_watch(struct job_call *x, const struct serve_watch *w, json_t **ret, struct err *err)
 {
     struct watching t = { .x = x, .w = w, .since = loop_wall() };
     int r;
 
-    while ((r = watch_look(&t, ret, err)) > 0) {
+    while ((r = watch_look(&t, ret, err)) != 0) {
+        if (r < 0 && (r = watch_again(&t, r, err)) < 0)
+            break;
         r = fiber_sleep(x->loop, LOOK_MS);
         if (r < 0)
             break;

@@ -234,9 +234,12 @@ static int on_request(void *user, struct http_call *c, struct err *err)
 static int server_listen(struct command_server *s, struct err *err)
 {
     const struct server_options *o = s->o;
-    struct http_server_options h = {
-        .loop = s->loop, .fd = -1, .name = "serve", .handler = on_request, .user = s
-    };
+    struct http_server_options h = { .loop = s->loop,
+                                     .fd = -1,
+                                     .name = "serve",
+                                     .handler = on_request,
+                                     .user = s,
+                                     .bare_errors = true };
     int port = 0;
     int r = listen_tcp(o->host, o->port, o->port, &h.fd, &port, err);
 

@@ -28,9 +28,12 @@ static size_t server_files(const struct server *s)
 static int server_listen(struct server *s, struct err *err)
 {
     const struct server_options *o = s->o;
-    struct http_server_options h = {
-        .loop = s->loop, .fd = -1, .name = "serve", .handler = server_handle, .user = s
-    };
+    struct http_server_options h = { .loop = s->loop,
+                                     .fd = -1,
+                                     .name = "serve",
+                                     .handler = server_handle,
+                                     .user = s,
+                                     .bare_errors = true };
     int port = 0;
     int r = server_grpc_new(s, &s->grpc, err);
 

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <uv.h>
 
 #define PIECE (64 * KIB) /* of a body that is read in one go */
@@ -163,6 +164,14 @@ static enum exchange_step body_failed(struct turn *t, int r, const struct err *e
     return fail(t, 400, EXCHANGE_INVALID, err->text);
 }
 
+/* Nothing here unpacks: what comes packed would be told as broken JSON. */
+static bool is_packed(const struct http_call *c)
+{
+    const char *encoding = http_header(c, "Content-Encoding");
+
+    return encoding && *encoding && strcasecmp(encoding, "identity") != 0;
+}
+
 static enum exchange_step server_take_body(struct turn *t)
 {
     uint64_t max = t->server->o->body_max, told = http_body_size(t->call);
@@ -170,6 +179,9 @@ static enum exchange_step server_take_body(struct turn *t)
     struct err err = ERR_INIT;
     ssize_t n;
 
+    if (is_packed(t->call))
+        return fail(t, 415, EXCHANGE_INVALID,
+                    "The request has a Content-Encoding: send its body uncompressed");
     if (told != UINT64_MAX && told > max)
         return request_too_large(t);
     t->q = server_request_new(t->server, max + 1); /* one more, to see that it is too much */

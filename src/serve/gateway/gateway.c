@@ -12,6 +12,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/file.h>
@@ -20,6 +21,7 @@
 #define LOCK_MS 60000
 #define LOOK_MS 500     /* when all is as it should be */
 #define LOOK_SOON_MS 50 /* while something changes */
+#define MUTE_LOOKS 4    /* in a row, each of HAPROXY_ANSWER_MS */
 #define TOLD_MS 500     /* until a signal to HAProxy has not been one to us as well */
 #define RESTART_MS 100  /* the delay after a start that failed, at first */
 #define RESTART_MAX_MS 5000
@@ -102,6 +104,19 @@ static int gateway_keep_alive(struct gateway *g, int64_t *delay)
     return r;
 }
 
+/* One that is alive and does not answer again and again would keep its port for nothing: it is
+ * killed, and the next look starts another one. */
+static void gateway_heard(struct gateway *g, int r)
+{
+    g->mute = r == -ETIMEDOUT ? g->mute + 1 : 0;
+    if (g->mute < MUTE_LOOKS)
+        return;
+    g->mute = 0;
+    gateway_note(g, "HAProxy (process %d) did not answer %d times",
+                 (int)haproxy_pid(g->now.haproxy), MUTE_LOOKS);
+    (void)kill(haproxy_pid(g->now.haproxy), SIGKILL); /* the number is its own until its end */
+}
+
 /* A failure is no reason to end: HAProxy may be about to die, and the next look will see.
  *
  * The order matters: servers first, then the routes, which lead only to versions that
@@ -113,8 +128,10 @@ static void gateway_turn(struct gateway *g, int64_t *delay)
     int r = gateway_keep_alive(g, delay);
 
     g->settled = false;
-    if (r == 0)
+    if (r == 0) {
         r = gateway_look(g, &err);
+        gateway_heard(g, r);
+    }
     if (r == 0)
         r = gateway_servers(g, &err);
     if (r == 0) {

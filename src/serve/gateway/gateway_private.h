@@ -60,6 +60,7 @@ struct gateway {
     struct gateway_process now, leaving[GATEWAY_LEAVING];
     size_t n_leaving;
     unsigned generation, restarts, reloads;
+    unsigned mute; /* looks in a row that HAProxy did not answer in time */
     struct gateway_secrets secrets;
     struct buf core; /* of the configuration, as it is now: without servers and file names */
     struct gateway_view view;

@@ -44,6 +44,12 @@ struct haproxy {
 
 /* ---- what it prints ---- */
 
+/* Behind the alert that says what is wrong come others, which say that something is. */
+static bool process_is_sum(const char *text)
+{
+    return strstr(text, "Fatal errors found") || strstr(text, "Error(s) found in configuration");
+}
+
 /* True: it was one of the log. */
 static bool process_line(struct haproxy *h, const char *line, size_t n)
 {
@@ -61,7 +67,7 @@ static bool process_line(struct haproxy *h, const char *line, size_t n)
         cond_wake_all(&h->stopped);
     }
     alert = text && str_starts(text, "[ALERT]");
-    if (!text || (h->alerted && !alert) || strstr(text, "Fatal errors found"))
+    if (!text || (h->alerted && !alert) || process_is_sum(text))
         return false;
     (void)str_clean(clean, sizeof(clean), text);
     memcpy(h->last, clean, sizeof(h->last));

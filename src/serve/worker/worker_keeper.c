@@ -13,7 +13,7 @@
 #define STEADY_MS 10000 /* a worker that lived so long was not a failure to start */
 #define DELAY_MS 100    /* doubled for each failure in a row; behind the first there is none */
 #define DELAY_MAX_MS 10000
-#define END_MS 2000 /* for workers that are told to end */
+#define END_MS 2000 /* for workers that are told to end, or have closed their socket */
 #define ABOUT_MAX MIB
 
 int64_t worker_now(void)
@@ -106,6 +106,7 @@ static void keeper_start(struct worker_pool *p, struct worker *w)
     int r;
 
     w->sequence = 0;
+    w->silent = false;
     buf_reset(&w->line);
     pthread_mutex_lock(&p->lock);
     w->life++;
@@ -133,8 +134,10 @@ static int keeper_hear(struct worker_pool *p, struct worker *w, struct err *err)
     ssize_t n = recv(w->process.socket, &m, sizeof(m), MSG_DONTWAIT | MSG_TRUNC);
     int r;
 
-    if (n == 0)
-        worker_process_kill(&w->process);
+    if (n == 0) { /* it is ending, or does not know what it does */
+        w->silent = true;
+        w->deadline_ms = worker_now() + END_MS;
+    }
     if (n <= 0)
         return -EAGAIN; /* its end says more */
     r = worker_message_check(&m, (size_t)n, 0, err);
@@ -236,7 +239,8 @@ static int keeper_turn(struct worker_pool *p, struct worker *w)
 
         (void)err_set(&err, -ETIMEDOUT, "the handler's load() took longer than %lld s",
                       (long long)p->o.load_ms / 1000);
-        keeper_failed(p, &err);
+        if (!w->silent)
+            keeper_failed(p, &err);
         worker_process_kill(&w->process);
         w->deadline_ms = INT64_MAX;
     }
@@ -251,7 +255,7 @@ static int keeper_turn(struct worker_pool *p, struct worker *w)
 
 static void keeper_watch(struct worker_pool *p, struct worker *w, struct pollfd *f)
 {
-    bool listens = keeper_state(p, w) == WORKER_STARTING;
+    bool listens = keeper_state(p, w) == WORKER_STARTING && !w->silent;
 
     f[SEEN_END] = (struct pollfd){ .fd = w->process.pid ? w->process.pidfd : -1, .events = POLLIN };
     f[SEEN_OUTPUT] = (struct pollfd){ .fd = w->process.output, .events = POLLIN };

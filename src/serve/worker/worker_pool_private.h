@@ -35,6 +35,7 @@ struct worker {
     int64_t next_ms, ready_ms;
     int64_t deadline_ms; /* for loading; of a broken one, to end by itself */
     unsigned failures;   /* in a row */
+    bool silent;         /* it closed its socket before it was ready */
     struct buf line;     /* printed and not ended yet */
 };
 

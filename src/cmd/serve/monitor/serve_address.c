@@ -20,7 +20,8 @@ struct args {
 
 struct address_watch {
     struct job_call *x;
-    bool tls, direct;
+    const json_t *plan;
+    bool direct;
     json_t *told; /* what was printed last; NULL: nothing yet */
 };
 
@@ -30,7 +31,7 @@ static json_t *address_urls(const struct address_watch *w, const json_t *status)
     AUTO_JSON *report = NULL;
 
     if (!w->direct)
-        return serve_urls(status, w->tls);
+        return serve_urls(status, w->plan);
     report = serve_report(w->x, 0);
     return serve_direct_urls(report);
 }
@@ -162,7 +163,7 @@ static int serve_address_work(struct job_call *x, struct err *err)
         r = serve_plan(x, &plan, err);
     if (r < 0)
         return r;
-    w.tls = json_is_object(json_object_get(plan, "tls"));
+    w.plan = plan;
     w.direct = serve_is_direct(plan);
     r = a->watch ? address_watch(&w, status, err) : address_once(&w, status, err);
     json_decref(w.told);

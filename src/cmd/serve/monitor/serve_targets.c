@@ -76,7 +76,8 @@ static int targets_add(json_t *list, const json_t *status, const json_t *plan, c
                        struct err *err)
 {
     json_int_t port = json_integer_value(json_array_get(json_object_get(task, "ports"), 0));
-    const char *host = json_string_value(json_object_get(task, "host"));
+    const char *only = str_eq(format_text(task, "role"), SERVE_GATEWAY) ? serve_host(plan) : NULL;
+    const char *host = only ? only : json_string_value(json_object_get(task, "host"));
     AUTO_JSON *labels = NULL;
 
     if (!host || !*host || port <= 0)
