@@ -145,15 +145,18 @@ def test_what_a_library_does_at_the_very_end_changes_nothing(faulty, at_end):
         server.kill()
 
 
-@pytest.mark.parametrize("hangs, text", [("AT_LOAD", "was not loaded within 300 ms"),
-                                         ("AT_RUN", "was not warm within 300 ms")])
+@pytest.mark.parametrize("hangs, text", [("AT_LOAD", "was not loaded within"),
+                                         ("AT_RUN", "was not warm within")])
 def test_what_takes_too_long_is_given_up(faulty, hangs, text):
     library, model = faulty(**{hangs: "pause()"})
     warmup = library / "warm"
     warmup.mkdir()
     (warmup / "one.json").write_text('{"instances": [[1, 2]]}')
-    said = refused(model, "--lib", library, "--warmup", warmup, "--load-timeout", "300ms")
-    assert text in said and "--load-timeout" in said
+    for limit in ("300 ms", "2 s", "8 s", "32 s"):  # in the first, a busy machine may not even have loaded it
+        said = refused(model, "--lib", library, "--warmup", warmup, "--load-timeout", limit.replace(" ", ""))
+        if text in said:
+            break
+    assert f"{text} {limit}" in said and "--load-timeout" in said
 
 
 # ---- warm-up with expected answers ----
