@@ -134,7 +134,13 @@ static void relax(struct yarn_platform *p, uint32_t slot)
  * what is left over on the nodes that were first, and hundreds of tasks end up on a few of them. */
 static int64_t waits_since(const struct yarn_platform *p, const struct yarn_seat *s)
 {
-    return s->asked == ASKED_NODE && p->granted_at > s->asked_at ? p->granted_at : s->asked_at;
+    int64_t since = s->asked_at;
+
+    if (!p->registered)
+        return loop_now(p->loop); /* nobody has heard of it yet */
+    if (s->asked == ASKED_NODE && p->granted_at > since)
+        since = p->granted_at;
+    return p->registered_at > since ? p->registered_at : since;
 }
 
 int64_t yarn_ask_relax(struct yarn_platform *p)

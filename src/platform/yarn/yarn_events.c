@@ -263,6 +263,7 @@ static void yarn_on_registered(struct yarn_platform *p, bool again)
     else
         p->base.on.on_phase(p->base.on.user, "registered", "rm");
     p->registered = true;
+    p->registered_at = loop_now(p->loop);
     cond_wake_all(&p->changed);
 }
 

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define UNSAVED 73 /* as in agent/agent.h */
+#define UNSAVED 73      /* as in agent/agent.h */
+#define NOT_LAUNCHED -1 /* YARN's "invalid" */
 
 /* clang-format off */
 static const struct {
@@ -45,6 +46,7 @@ static enum fail_class class_of_files(const char *text)
         { "NoRouteToHostException",  FAIL_NODE }, { "SafeModeException",    FAIL_NODE },
         { "RetriableException",      FAIL_NODE }, { "StandbyException",     FAIL_NODE },
         { "BlockMissingException",   FAIL_NODE },
+        { "Could not find any valid local directory", FAIL_DISK },
     };
     /* clang-format on */
 
@@ -54,8 +56,16 @@ static enum fail_class class_of_files(const char *text)
     return FAIL_FILES;
 }
 
+/* Before its program ran something of YARN's own went wrong: nearly always the disk. */
+static enum fail_class class_of_launch(const char *text)
+{
+    return class_of_files(text) == FAIL_DISK ? FAIL_DISK : FAIL_NODE;
+}
+
 enum fail_class yarn_end_class(int32_t exit_status, const char *diagnostics)
 {
+    if (exit_status == NOT_LAUNCHED)
+        return class_of_launch(diagnostics);
     for (size_t i = 0; i < COUNT_OF(classes); i++) {
         if (classes[i].status != exit_status)
             continue;

@@ -37,6 +37,11 @@ static void neither_a_full_disk_nor_the_network_is_the_files_fault(void **state)
     (void)state;
     assert_int_equal(yarn_end_class(-1000, "x: No space left on device"), FAIL_DISK);
     assert_int_equal(yarn_end_class(-1000, NULL), FAIL_FILES);
+    assert_int_equal(yarn_end_class(-1, "x: No space available in any of the local directories."),
+                     FAIL_DISK);
+    assert_int_equal(yarn_end_class(-1, "x: Could not find any valid local directory for y"),
+                     FAIL_DISK);
+    assert_int_equal(yarn_end_class(-1, "the launch was cancelled"), FAIL_NODE);
     assert_int_equal(yarn_end_class(-104, "No space left on device"), FAIL_MEMORY);
     assert_int_equal(yarn_end_class(-1000, "nn:8020: java.net.ConnectException: x"), FAIL_NODE);
 }

@@ -69,6 +69,7 @@ struct yarn_platform {
     int64_t heartbeat;   /* of the nodes, ms */
     int64_t granted_at;  /* the last grant came; 0: none yet */
     bool closing, over, registered;
+    int64_t registered_at; /* last: before it nothing that was asked for was heard */
     bool killed; /* over, and not because the ResourceManager had not heard of us for too long */
     uint32_t client_agent; /* beside the client; 0: no role is there */
     char *client_name;     /* … and what it calls itself instead of a container's id */
