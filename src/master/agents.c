@@ -243,12 +243,11 @@ static void agents_give_up(struct agent_conn *a)
     if (agents_at_client(a) && !m->save.until)
         api_client_gone(m);
     if (a->leaving)
-        agents_leaver_gone(m, a->number, PLATFORM_LEFT_LOST,
-                           "YARN does not know its container any more");
+        agents_leaver_gone(m, a->number, PLATFORM_LEFT_LOST, "its container is not known any more");
     a->given_up = m->platform->ops->apart && !a->leaving && !agents_at_client(a);
     if (!a->lost)
         platform_agent_silent(m->platform, a->number,
-                              is_forgotten(a) ? "YARN does not know its container any more"
+                              is_forgotten(a) ? "its container is not known any more"
                                               : "it does not answer");
     if (!a->lost && a->leaving) /* no slot has it, so that nobody else hears of its end */
         agents_close(a);

@@ -401,7 +401,7 @@ static void adopted_two(struct desk *d)
     for (int i = 0; !p->gone && i < ENOUGH / 10; i++)
         assert_int_equal(fiber_sleep(d->loop, 10), 0);
     assert_int_equal(p->gone, 2);
-    assert_string_equal(p->why, "YARN does not know its container any more");
+    assert_string_equal(p->why, "its container is not known any more");
     d->m.ended = true;
     assert_int_equal(fiber_sleep(d->loop, 600), 0); /* for the watch to see it */
     assert_int_equal(p->gone, 2);

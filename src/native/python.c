@@ -159,8 +159,13 @@ static int read_answer(int fd, int timeout_ms, struct buf *out)
 
         if (r < 0)
             return r;
-        if (left <= 0 || poll(&p, 1, (int)left) == 0)
+        r = left > 0 ? poll(&p, 1, (int)left) : 0;
+        if (r == 0)
             return -ETIMEDOUT;
+        if (r < 0 && errno != EINTR)
+            return -errno;
+        if (r < 0)
+            continue;
         n = read(fd, at, 512);
         if (n < 0 && errno != EINTR)
             return -errno;

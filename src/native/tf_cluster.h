@@ -1,8 +1,8 @@
 /* tf_cluster.h - a cluster of TensorFlow servers: read from text, written as the ServerDef that
  * TF_NewServer takes.
  *
- *     TF_CONFIG        {"cluster": {"ps": ["h:p"], "worker": […]}, "task": {"type": "ps", "index":
- * 0}}
+ *     TF_CONFIG        {"cluster": {"ps": ["h:p"], "worker": […]},
+ *                       "task": {"type": "ps", "index": 0}}
  *     --cluster-spec   the "cluster" of TF_CONFIG, or ps|h:p,worker|h:p;h:p
  *     --job            ps=h:p  worker=h:p,h:p  (each a word)
  *

@@ -38,13 +38,30 @@ static int pip_add(struct sha256 *sum, const void *p, size_t n, struct err *err)
 
 static int pip_add_file(struct sha256 *sum, const char *path, int depth, struct err *err);
 
-/* "-r other.txt" and "-c limits.txt" are relative to the file they stand in. */
+/* As pip reads a line: a comment begins at a # behind a blank, and blanks at its end do not count.
+ */
+static void pip_cut_line(char *line)
+{
+    size_t n;
+
+    line[strcspn(line, "\r")] = '\0';
+    for (char *at = line; (at = strchr(at, '#')); at++)
+        if (at == line || strchr(" \t", at[-1])) {
+            *at = '\0';
+            break;
+        }
+    for (n = strlen(line); n > 0 && strchr(" \t", line[n - 1]); n--)
+        line[n - 1] = '\0';
+}
+
+/* "-r other.txt" and "-c limits.txt" are relative to the file they stand in. What stands at a URL
+ * cannot be known here: it counts by its name. */
 static int pip_add_line(struct sha256 *sum, const char *dir, char *line, int depth, struct err *err)
 {
     static const char *const options[] = { "-r", "--requirement", "-c", "--constraint" };
 
     line += strspn(line, " \t");
-    line[strcspn(line, "\r")] = '\0';
+    pip_cut_line(line);
     for (size_t i = 0; i < COUNT_OF(options); i++) {
         const char *name = line + strlen(options[i]);
         AUTO_FREE char *path = NULL;
@@ -52,6 +69,8 @@ static int pip_add_line(struct sha256 *sum, const char *dir, char *line, int dep
         if (!str_starts(line, options[i]))
             continue;
         name += strspn(name, " \t=");
+        if (strstr(name, "://"))
+            return 0;
         path = path_join(dir, name);
         return path ? pip_add_file(sum, path, depth + 1, err) : err_oom(err);
     }

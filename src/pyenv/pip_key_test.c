@@ -43,7 +43,9 @@ static void what_is_in_files_counts_and_not_their_names(void **state)
     key_of(a, NULL, first);
     key_of(option, NULL, second);
     assert_string_equal(first, second);
-    put(*state, "deep/b.txt", "six\n-r c.txt\n");
+    put(*state, "deep/b.txt",
+        "six\n-r c.txt \t # what others need\n#-r gone.txt\n"
+        "-c https://example.invalid/limits.txt\n");
     put(*state, "deep/c.txt", "x==1");
     key_of(b, NULL, first);
     put(*state, "deep/c.txt", "x==2");

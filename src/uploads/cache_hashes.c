@@ -58,9 +58,13 @@ static void hashes_put(struct hashes *h, const struct row *row)
 
 static bool hashes_parse(char *line, struct row *ret)
 {
-    char *hash = line + SHA256_TEXT, *used = hash + SHA256_TEXT;
+    char *hash, *used;
 
-    if (strlen(line) < (size_t)2 * SHA256_TEXT + 1 || hash[-1] != ' ' || used[-1] != ' ')
+    if (strlen(line) < (size_t)2 * SHA256_TEXT + 1)
+        return false;
+    hash = line + SHA256_TEXT;
+    used = hash + SHA256_TEXT;
+    if (hash[-1] != ' ' || used[-1] != ' ')
         return false;
     hash[-1] = used[-1] = '\0';
     if (!hashes_is_hash(line, strlen(line)) || !hashes_is_hash(hash, strlen(hash)) ||

@@ -37,7 +37,6 @@ DOCUMENTS = ("CHANGELOG.md", "CONTRIBUTING.md", "README.md", "doc", "examples")
 RECORDS = ("doc/developer/findings.md", "doc/developer/test-report.md")  # of what was found, in the words of its day
 EXCEPT = {  # words of the programs that other texts repeat, or that mean something else there
     ("src/job/engine/state.c", "anew"), ("doc/developer/architecture.md", "anew"),  # an event of the engine
-    ("src/platform/local/local_jobs.c", "`"),  # to be changed with the next change of that folder
     ("src/master/api/hub_read.c", "has gone"), ("src/master/yarn/registry_tasks.c", "are told"),  # a master's log
 }
 

@@ -1,13 +1,13 @@
 /* engine_private.h - what the engine's files share. See engine.h for what it is.
  *
- *     engine.c         birth, death, questions         engine_gang.c    asks, grants, forming
- *     engine_counts.c    states and their counters       engine_run.c     start order, readiness
- *     engine_events.c     event lines                     engine_fail.c    ends, losses, verdicts
- *     engine_time.c    timers, the queue of actions    engine_restart.c   restarts, forming again
- *     engine_wait.c    what it waits for               engine_end.c     finishing
- *     engine_restore.c the log, read back              engine_commands.c  stop, kill, restart,
- * scale engine_resume.c  a new master's beginning        engine_leaving.c containers taken back
- *     engine_summary.c all that it knows, as lines; engine_summary_read.c reads them back
+ *     engine.c          birth, death, questions       engine_gang.c      asks, grants, forming
+ *     engine_counts.c   states and their counters     engine_run.c       start order, readiness
+ *     engine_events.c   event lines                   engine_fail.c      ends, losses, verdicts
+ *     engine_time.c     timers, queue of actions      engine_restart.c   restarts, forming again
+ *     engine_wait.c     what it waits for             engine_end.c       finishing
+ *     engine_restore.c  the log, read back            engine_commands.c  stop, kill, restart, scale
+ *     engine_resume.c   a new master's beginning      engine_leaving.c   containers taken back
+ *     engine_summary.c  all that it knows, as lines; engine_summary_read.c reads them back
  *
  * Every number that a decision needs is kept up to date by unit_set(), unit_over() and slot_set(),
  * so that no decision walks over all tasks: only what concerns all of them does (a stop, a new

@@ -8,8 +8,8 @@
  *     a NodeManager      collects the application's logs, when we are gone, with the credentials of
  *                        the first container that it started
  *     other programs     may use a token that was not got for this job. The job's own, from the
- *                        keytab or the client, name the job's user as renewer
- * (launch/submit_tokens.h)
+ *                        keytab or the client, name the job's user as renewer (see
+ *                        launch/submit_tokens.h)
  *
  * What an earlier master got is not known here, unless the client brings it once more; whether that
  * master gave it to a NodeManager is not known then either. All that stays expires by itself after

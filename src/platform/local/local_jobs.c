@@ -352,7 +352,7 @@ int jobs_find(const char *state_dir, const char *what, struct job_dir *ret, stru
     if (s.found == 0) {
         r = str_eq(what, "last") ? err_set(err, -ENOENT, "there are no jobs yet")
                                  : err_set(err, -ENOENT, "there is no job '%s'", what);
-        err_hint(err, "see `ydl list --all`");
+        err_hint(err, "see 'ydl list --all'");
         return r;
     }
     if (s.found > 1) {
