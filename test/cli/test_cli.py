@@ -230,7 +230,7 @@ def test_completion_is_a_correct_script(shell, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def complete(*words):
+def complete(*words, where=ROOT):
     """What bash offers for the last of these words, split as bash splits them."""
     script = f"""
         source <("{BIN}/ydl" completion bash)
@@ -240,7 +240,7 @@ def complete(*words):
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
     done = subprocess.run(["bash", "--norc", "-c", script, "bash", *words], capture_output=True,
-                          text=True, cwd=ROOT, check=False)
+                          text=True, cwd=where, check=False)
     assert done.stderr == ""
     return done.stdout.split()
 
@@ -260,14 +260,19 @@ def test_bash_completes_options_of_the_verb_and_of_all():
     assert complete("version", "--", "--js") == []
 
 
-def test_bash_completes_values():
-    assert complete("completion", "") == SHELLS
-    assert complete("completion", "z") == ["zsh"]
-    assert complete("--conf", "tes") == ["test"]
-    assert complete("--conf", "=", "tes") == ["test"]
-    assert complete("--conf", "=") == complete("--conf", "")
-    assert complete("--keytab", "VERS") == ["VERSION"]
-    assert complete("--timeout", "") == []
+def test_bash_completes_values(tmp_path):
+    (tmp_path / "test").mkdir()
+    (tmp_path / "VERSION").touch()
+
+    def offered(*words):
+        return complete(*words, where=tmp_path)
+    assert offered("completion", "") == SHELLS
+    assert offered("completion", "z") == ["zsh"]
+    assert offered("--conf", "tes") == ["test"]
+    assert offered("--conf", "=", "tes") == ["test"]
+    assert offered("--conf", "=") == offered("--conf", "") == ["test"]
+    assert offered("--keytab", "VERS") == ["VERSION"]
+    assert offered("--timeout", "") == []
 
 
 def test_bash_knows_every_verb_and_option():
