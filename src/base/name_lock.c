@@ -28,7 +28,7 @@
 
 /* The abstract name begins with a NUL, which is not counted as its end: its length is that of the
  * address. There is no file, so nothing is left behind by a process that is killed, and no mode:
- * whoever shares our network namespace can take the name first. Hence name_lock_owners(). */
+ * any user in our network namespace can take the name first. Hence name_lock_owners(). */
 int name_lock(const char *name)
 {
     struct sockaddr_un a = { .sun_family = AF_UNIX };

@@ -3,7 +3,7 @@
 #include "base/str.h"
 #include "job/event.h"
 
-/*     number 0 with another text       a log that began anew: nothing seen so far counts
+/*     number 0 with another text       a new log: forget all that was seen
  *     far below `next`                 seen: what is so old was stored
  *     below `next`, the same text      seen
  *     below `next`, another text       the number of a record that was lost with its master, given

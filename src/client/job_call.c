@@ -161,9 +161,9 @@ int job_yarn_too(struct job_call *x, const struct job_where *w, struct yarn_jobs
     return r < 0 ? job_without_yarn(x, w, r, err) : 0;
 }
 
-/* A cluster that is away must not keep anybody from jobs on this machine: unless the user asked for
- * YARN it is told and passed over. What is then not found may be there, and messages say so
- * (without_yarn). */
+/* Jobs on this machine are found although the cluster cannot be reached. Unless the user asked for
+ * YARN, that is only a warning; a job that is not found then may be on the cluster, and messages
+ * say so (without_yarn). */
 int job_without_yarn(struct job_call *x, const struct job_where *w, int r, struct err *err)
 {
     enum job_place place = JOB_YARN;

@@ -11,12 +11,11 @@ int replay_file(const struct logfile *f, uint64_t from, uint64_t before, struct 
 
 /* Where each stream is to begin, asked of its first file. */
 struct replay_place {
-    uint64_t
-        at; /* so many bytes are left out of all that its files hold together; UINT64_MAX: all */
-    uint64_t file;   /* the last file began behind so many of them, as was seen; 0: nobody knows.
-                      * Where the files before it hold less, one of them was never saved. */
-    uint64_t hidden; /* so many bytes of the stream are left out on purpose */
-    bool last;       /* it is certain that the last file there is was the last that was seen */
+    uint64_t at;     /* offset in all of its files together; UINT64_MAX: show nothing of it */
+    uint64_t file;   /* offset at which the file that was seen last begins; 0: unknown. If the files
+                      * before it hold less, one of them was never saved. */
+    uint64_t hidden; /* bytes at the beginning that are left out on purpose (--tail) */
+    bool last;       /* the file that was seen last is the task's last one */
 };
 struct replay_from {
     struct replay_place (*place)(void *user, const struct logfile *first);

@@ -11,9 +11,9 @@
  * file is counted from that file's own beginning, if it is known that it stands there. */
 #include "follow/replay_private.h"
 
-/* The files of one stream: v[first] to v[end - 1], of which the one that its reader is thought to
- * have last counts as the last, `own`. They go from `begin`, before which so many bytes were never
- * saved, over `last`, where that one begins, to `size`. */
+/* The files of one stream: v[first] to v[end - 1]. `own` is the one that the reader saw last; it
+ * counts as the last one. As offsets in the stream: the files start at `begin` (what is before it
+ * was never saved), `own` starts at `last`, and all end at `size`. */
 struct replay_stream {
     const struct logfiles *files;
     size_t first, end, own;

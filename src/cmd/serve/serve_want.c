@@ -421,7 +421,7 @@ static int want_pair(const struct serve_want *w, struct err *err)
     return r < 0 ? r : stream_tls_certificate(w->certificate, key, &tls, err);
 }
 
-/* Who wants TLS must not get a port without it. */
+/* A private key without a certificate is refused: it would mean a port without TLS. */
 static int want_secrets(const struct serve_want *w, struct err *err)
 {
     int r = w->key_file ? key_file_each(w->key_file, want_key, NULL, err) : 0;

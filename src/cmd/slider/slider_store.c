@@ -379,8 +379,8 @@ static int slider_fill(struct slider *s, const char *dir, const char *name,
 /* Gives it its name. One that is there makes way, and comes back when that fails.
  *
  * Neither file system renames a directory over one that is not empty. Between the two renames there
- * is no definition of that name; who starts or changes one has the lock (`busy`), and who only
- * reads is told that there is none. */
+ * is no definition of that name. Commands that start or change one hold the lock (`busy`); one that
+ * only reads may find nothing. */
 static int slider_replace(struct slider *s, const char *tmp, const char *path, struct err *err)
 {
     AUTO_FREE char *old = str_printf("%s.old", tmp);
